@@ -1,0 +1,1 @@
+"""A real Kubernetes of several nodes on one Linux machine."""

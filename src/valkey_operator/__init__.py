@@ -1,0 +1,1 @@
+"""A Kubernetes operator for Valkey clusters whose clients live outside Kubernetes."""

@@ -1,0 +1,1 @@
+"""The operator as a program: settings, wiring, metrics, health, logging."""

@@ -1,0 +1,1 @@
+"""Where kube, valkey, core and manifests meet: observe, decide, perform."""

@@ -1,0 +1,1 @@
+"""Decisions, pure: what a cluster needs next, given what was observed."""

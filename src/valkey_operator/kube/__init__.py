@@ -1,0 +1,1 @@
+"""Kubernetes, without any knowledge of Valkey: client, reflectors, queue, controller, lease, events."""

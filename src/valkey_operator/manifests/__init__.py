@@ -1,0 +1,1 @@
+"""Kubernetes objects as plain dicts, one file per kind."""

@@ -1,0 +1,1 @@
+"""Valkey, without any knowledge of Kubernetes: connections, typed commands, parsers, slots."""
