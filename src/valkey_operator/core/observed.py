@@ -1,0 +1,214 @@
+"""What was observed of one cluster at one moment: Kubernetes objects, pods, machines, and what each server said.
+
+Unknown is a value (`Unreachable`, `Unasked`), never None, and absence of information never deletes, fails over or forgets anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from valkey_operator.api.cluster import ValkeyClusterSpec
+    from valkey_operator.api.status import ClusterStatus, NodeStatus
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.valkey.topology import Member
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A ValkeyCluster as its user wrote it, and the status last written."""
+
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+    spec: ValkeyClusterSpec
+    status: ClusterStatus
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What clients are told of one node: host and port, and the address behind the host where it is known (else empty)."""
+
+    host: str
+    port: int
+    client_ipv4: str = ""
+
+    @property
+    def address(self) -> str:
+        """`host:port`, as a client dials it."""
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """A ValkeyNode: what that server should announce (None: its place inside) and the status last written."""
+
+    name: str
+    uid: str
+    announce: Announcement | None
+    status: NodeStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a pod does not run, in Kubernetes' own words: `ImagePullBackOff`, `Unschedulable`, `CrashLoopBackOff` …"""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """The pod of one node."""
+
+    name: str
+    uid: str
+    ip: str | None
+    machine: str | None
+    """The Kubernetes node that runs it."""
+    host_ips: tuple[str, ...]
+    ready: bool
+    running: bool
+    """Whether the server's container runs."""
+    started: datetime | None
+    """When the server's container started."""
+    deleting: bool
+    role: str | None
+    """Its label `valkey.io/role`."""
+    serving: bool
+    """Whether it has the label `valkey.io/serving`."""
+    revision: str
+    """Of the StatefulSet's template that it was made from."""
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The StatefulSet of one node."""
+
+    name: str
+    uid: str
+    update_revision: str
+    """The newest revision of its template; a pod of another one is outdated."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedPort:
+    """A port of a Service as the API server allocated it."""
+
+    name: str
+    port: int
+    node_port: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A Service that was made for external access."""
+
+    name: str
+    uid: str
+    kind: str
+    """Its label `valkey.io/external-access`: shard, node or bootstrap; empty for the headless one."""
+    type: str
+    created: datetime
+    deleting: bool
+    ports: tuple[AllocatedPort, ...]
+
+    def port(self, name: str) -> AllocatedPort | None:
+        """The port of that name, None where it has none."""
+        return next((port for port in self.ports if port.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A Kubernetes node."""
+
+    name: str
+    addresses: tuple[tuple[str, str], ...]
+    """(type, address) in the order of its status: ExternalIP, InternalIP, Hostname, ExternalDNS, InternalDNS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passwords:
+    """The generated passwords of a cluster's system users and of `default`."""
+
+    operator: str = field(repr=False)
+    replication: str = field(repr=False)
+    default: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What one server said of itself and of its cluster."""
+
+    id: str
+    version: tuple[int, ...]
+    primary: bool
+    link_up: bool
+    """Of a replica: whether it is linked to its primary."""
+    offset: int
+    """Its replication offset, bytes."""
+    loading: bool
+    state_ok: bool
+    """Whether its `cluster_state` is ok."""
+    members: tuple[Member, ...]
+    """What it knows of the cluster, itself included."""
+    config: Mapping[str, str]
+    """Its running values of `settings.ASKED`."""
+
+    @property
+    def me(self) -> Member:
+        """Its own line of the topology."""
+        return next(member for member in self.members if member.myself)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Why a server could not be asked."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What answered at an endpoint: the node id, or why nothing did."""
+
+    id: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One cluster, whole."""
+
+    cluster: Cluster
+    records: Mapping[NodeIndex, NodeRecord]
+    workloads: Mapping[NodeIndex, Workload]
+    pods: Mapping[NodeIndex, Pod]
+    services: Mapping[str, Service]
+    """Ours, by name."""
+    machines: Mapping[str, Machine] | None
+    """None: the operator may not read nodes."""
+    passwords: Passwords | None
+    """None: not generated yet."""
+    fresh_passwords: Passwords
+    """Drawn for this look, used only where there are none."""
+    acl: str | None
+    """The ACL file as it stands; None: not written yet."""
+    user_passwords: Mapping[str, tuple[str, ...] | str]
+    """Of each of spec.users with a password Secret: its passwords, or what is wrong with the Secret."""
+    servers: Mapping[NodeIndex, Server | Unreachable]
+    probes: Mapping[Announcement, Probe] = field(default_factory=dict)
+    """What answered at endpoints that are about to be announced."""
+    resolved: Mapping[str, bool] = field(default_factory=dict)
+    """Whether each advertised host name resolves inside the cluster."""
+
+    def reachable(self) -> dict[NodeIndex, Server]:
+        """The servers that answered."""
+        return {index: server for index, server in self.servers.items() if isinstance(server, Server)}

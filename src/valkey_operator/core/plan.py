@@ -1,0 +1,254 @@
+"""What a decision yields: actions, the whole next status, and when to look again.
+
+All actions of a plan are independent and run at the same time, but for those to one server, which run in order, and for `Announce`, which is
+one action because its parts must not be torn apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from valkey_operator.api.status import ClusterStatus, NodeStatus
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Announcement, Passwords
+    from valkey_operator.valkey.slots import Slots
+
+
+# --- objects wanted; manifests/ renders them, perform writes them where they differ ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlessService:
+    """The Service that gives pods their DNS names; publishes not-ready addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePort:
+    """A port of a Service for external access."""
+
+    name: str
+    port: int
+    target: str | int
+    """A container port's name (one pod) or the number (all pods)."""
+    node_port: int | None = None
+    fallback: int | None = None
+    """`port` where `node_port` is only preferred: the number used when the API server refuses that node port, which is then left to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalService:
+    """A Service for external access: of one shard, or of all of them (`shard` None)."""
+
+    name: str
+    shard: int | None
+    type: str
+    ports: tuple[ServicePort, ...]
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    traffic_policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """The PodDisruptionBudget of the cluster: one pod at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSecret:
+    """The generated passwords; written once, never changed."""
+
+    passwords: Passwords
+
+
+@dataclass(frozen=True, slots=True)
+class AclSecret:
+    """What servers read at their start: the ACL file and the replication credentials."""
+
+    acl: str = field(repr=False)
+    replication: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSecret:
+    """What applications need to connect."""
+
+    username: str
+    password: str = field(repr=False)
+    host: str
+    port: int
+    external: tuple[str, ...]
+    """`host:port` of the outside bootstrap addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """The ConfigMap with valkey.conf."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A ValkeyNode."""
+
+    index: NodeIndex
+    announce: Announcement | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerWorkload:
+    """The StatefulSet of one node, owned by its ValkeyNode."""
+
+    index: NodeIndex
+    owner_uid: str
+    digest: str
+    """Of what the server reads at its start (valkey.conf and the ACL file)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnounceFile:
+    """What one server announces after a restart: the text of a configuration file; owned by its ValkeyNode."""
+
+    index: NodeIndex
+    owner_uid: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodLabels:
+    """The labels that the operator keeps on a pod."""
+
+    index: NodeIndex
+    pod: str
+    uid: str
+    role: str | None
+    serving: bool
+
+
+Wanted = (
+    HeadlessService
+    | ExternalService
+    | DisruptionBudget
+    | SystemSecret
+    | AclSecret
+    | ConnectionSecret
+    | ServerConfig
+    | Record
+    | ServerWorkload
+    | AnnounceFile
+    | PodLabels
+)
+
+
+# --- commands to servers ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SetConfig:
+    """One CONFIG SET of all these."""
+
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class AddSlots:
+    """Take slots that nobody owns."""
+
+    slots: Slots
+
+
+@dataclass(frozen=True, slots=True)
+class Meet:
+    """Join the server at this pod IP."""
+
+    ip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replicate:
+    """Become a replica of the primary with this id."""
+
+    primary_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Forget the node with this id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Of a replica: become primary now, its primary is certainly gone (CLUSTER FAILOVER FORCE: with the votes of the other primaries)."""
+
+
+Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver
+
+
+# --- actions ------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ensure:
+    """Make an object be as wanted: created where absent, applied where it differs, never taken over from another owner."""
+
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Delete this very object."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Send a command to one server."""
+
+    index: NodeIndex
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Change what one node announces: its record, then its file, then one CONFIG SET; a failed part stops the rest."""
+
+    index: NodeIndex
+    record: Record
+    file: AnnounceFile | None
+    """None: the node has never announced anything but its place inside, so it has no file."""
+    values: Mapping[str, str] | None
+    """None: the server cannot be asked now; it reads the file when it comes."""
+
+
+Action = Ensure | Remove | Tell | Announce
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something a person should hear of once."""
+
+    reason: str
+    note: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that one pass does."""
+
+    actions: tuple[Action, ...]
+    status: ClusterStatus
+    node_status: Mapping[NodeIndex, NodeStatus]
+    events: tuple[Event, ...] = ()
+    wake_after: float | None = None
+    """Seconds until the next look if nothing happens before; None: only when something happens."""
+    quiet: bool = False
+    """Whether that look is the slow look at a settled cluster, for which one server's view is enough."""
