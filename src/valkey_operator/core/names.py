@@ -16,10 +16,23 @@ NODE_INDEX = "valkey.io/node-index"
 EXTERNAL_ACCESS = "valkey.io/external-access"
 ROLE = "valkey.io/role"
 SERVING = "valkey.io/serving"
+CONFIG_DIGEST = "valkey.io/config-digest"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 
 CLIENT_PORT = 6379
 BUS_PORT = 16379
+
+SERVER_CONTAINER = "server"
+
+# Where a server finds its files: one directory per source, none inside another, so that each is mounted as a whole and follows its source.
+CONFIG_DIRECTORY = "/etc/valkey/conf"
+CONFIG_FILE = "valkey.conf"
+ACL_DIRECTORY = "/etc/valkey/acl"
+ACL_FILE = "users.acl"
+REPLICATION_FILE = "replication.conf"
+ANNOUNCE_DIRECTORY = "/etc/valkey/announce"
+ANNOUNCE_FILE = "announce.conf"
+DATA_DIRECTORY = "/data"
 
 
 @dataclass(frozen=True, slots=True, order=True)
