@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from valkey_operator.valkey.errors import Malformed
 
-Reply: TypeAlias = "str | int | list[Reply] | None"
+Reply: TypeAlias = str | int | list["Reply"] | None
 
 
 def text(reply: Reply) -> str:
