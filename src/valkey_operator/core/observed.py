@@ -191,6 +191,8 @@ class Observed:
     records: Mapping[NodeIndex, NodeRecord]
     workloads: Mapping[NodeIndex, Workload]
     pods: Mapping[NodeIndex, Pod]
+    files: frozenset[NodeIndex]
+    """Of which nodes there is a file of what they announce."""
     services: Mapping[str, Service]
     """Ours, by name."""
     machines: Mapping[str, Machine] | None

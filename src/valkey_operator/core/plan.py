@@ -183,7 +183,10 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class TakeOver:
-    """Of a replica: become primary now, its primary is certainly gone (CLUSTER FAILOVER FORCE: with the votes of the other primaries)."""
+    """Of a replica: become primary now, its primary is certainly gone."""
+
+    vote: bool
+    """Whether the other primaries vote on it (CLUSTER FAILOVER FORCE), or there can be no majority of them (TAKEOVER)."""
 
 
 Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver

@@ -1,0 +1,78 @@
+"""Running values of servers: what each should have now, and which of its values differ.
+
+Temporary values (short timeouts while a cluster forms, fast gossip while it announces) are no separate undertaking with a beginning and an
+end: the wanted values follow from what is observed, so that a crash cannot leave one behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from valkey_operator.core.config import DEFAULTS
+from valkey_operator.core.observed import Announcement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOST = "cluster-announce-hostname"
+CLIENT_IPV4 = "cluster-announce-client-ipv4"
+CLIENT_PORT = "cluster-announce-client-port"
+ENDPOINT_TYPE = "cluster-preferred-endpoint-type"
+NODE_TIMEOUT = "cluster-node-timeout"
+PING_INTERVAL = "cluster-ping-interval"
+DISKLESS_DELAY = "repl-diskless-sync-delay"
+ON_SIGTERM = "shutdown-on-sigterm"
+
+ASKED = (HOST, CLIENT_IPV4, CLIENT_PORT, ENDPOINT_TYPE, NODE_TIMEOUT, PING_INTERVAL, DISKLESS_DELAY, ON_SIGTERM)
+"""What every look asks of a server; older servers do not know all of them and leave those out."""
+
+CLIENT_PORT_SINCE = (9, 0)
+"""The first version that can announce a port to clients without moving replication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What a cluster is going through, as far as running values depend on it."""
+
+    forming: bool
+    """It never was whole: timeouts may be short, since there is nothing to fail over yet."""
+    gossiping: bool
+    """Some announcement has not reached everybody."""
+    syncing: bool
+    """Some replica is not linked to its primary."""
+
+
+def running(config: Mapping[str, str], phase: Phase, *, version: tuple[int, ...]) -> dict[str, str]:
+    """The values that a server of that version should have now, announcements aside."""
+    user = {key.lower(): value for key, value in config.items()}
+    return {
+        ENDPOINT_TYPE: "hostname",
+        NODE_TIMEOUT: "500" if phase.forming else user.get(NODE_TIMEOUT, DEFAULTS[NODE_TIMEOUT]),
+        PING_INTERVAL: "100" if phase.forming or phase.gossiping else "0",
+        DISKLESS_DELAY: "0" if phase.forming or phase.syncing else user.get(DISKLESS_DELAY, "5"),
+        **({ON_SIGTERM: user.get(ON_SIGTERM, "failover")} if version >= CLIENT_PORT_SINCE else {}),
+    }
+
+
+def announcing(announcement: Announcement, *, version: tuple[int, ...]) -> dict[str, str]:
+    """The one CONFIG SET by which a server of that version tells clients this host and port."""
+    port = {CLIENT_PORT: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
+    return {HOST: announcement.host, CLIENT_IPV4: announcement.client_ipv4, **port}
+
+
+def inside(pod_ip: str) -> Announcement:
+    """What a server announces without external access: its pod IP, at its own port (0: the server's own)."""
+    return Announcement(host=pod_ip, port=0)
+
+
+def announce_file(announcement: Announcement | None, *, version: tuple[int, ...]) -> str:
+    """The configuration file by which a server of that version announces the same after a restart; empty for its place inside."""
+    if announcement is None:
+        return ""
+    return "".join(f'{key} "{value}"\n' for key, value in announcing(announcement, version=version).items())
+
+
+def drift(wanted: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
+    """The wanted values that a server does not have."""
+    return {key: value for key, value in wanted.items() if config.get(key) != value}
