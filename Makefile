@@ -48,3 +48,15 @@ check: .venv/ready ## format, lint, types, contracts, unit and scenario tests (a
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest tests/unit tests/scenario
+
+.PHONY: sandbox-up
+sandbox-up: .venv/ready ## a real Kubernetes of three nodes on this machine (needs root; some 10 minutes the first time)
+	$(BIN)/sandbox up
+
+.PHONY: sandbox-down
+sandbox-down: .venv/ready ## end it and leave nothing running
+	$(BIN)/sandbox down
+
+.PHONY: sandbox-status
+sandbox-status: .venv/ready ## what of it runs
+	$(BIN)/sandbox status

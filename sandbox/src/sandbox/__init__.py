@@ -1,1 +1,1 @@
-"""A real Kubernetes of several nodes on one Linux machine."""
+"""A real Kubernetes of several nodes on one Linux machine, for the operator's demo and tests."""
