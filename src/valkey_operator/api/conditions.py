@@ -62,6 +62,7 @@ class Reason(StrEnum):
     SERVER_FOREIGN = "ServerForeign"
     UPDATING_NODES = "UpdatingNodes"
     GRACE_PERIOD_TOO_SHORT = "GracePeriodTooShort"
+    PODS_OUTDATED = "PodsOutdated"
     # its topology
     ADDING_NODES = "AddingNodes"
     NODE_ADD_FAILED = "NodeAddFailed"
@@ -96,4 +97,5 @@ class Reason(StrEnum):
     PREFERRED_PORT_TAKEN = "PreferredPortTaken"
     REPLICAS_NOT_REACHABLE = "ReplicasNotReachable"
     LOCAL_TRAFFIC_POLICY = "LocalTrafficPolicy"
+    ENDPOINTS_UNPROVEN = "EndpointsUnproven"
     MULTIPLE_WARNINGS = "MultipleWarnings"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
+from valkey_operator.api.docstrings import attribute_docstrings, prose
 from valkey_operator.api.rule import VALIDATIONS, Rule
 
 if TYPE_CHECKING:
@@ -47,8 +48,12 @@ class Model(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = handler(core_schema)
+        described = handler.resolve_ref_schema(schema)
+        described["description"] = prose(cls.__doc__ or "")
+        for attribute, text in attribute_docstrings(cls).items():
+            described["properties"][cls.model_fields[attribute].alias]["description"] = text
         if cls.rules:
-            handler.resolve_ref_schema(schema)[VALIDATIONS] = [rule.to_dict() for rule in cls.rules]
+            described[VALIDATIONS] = [rule.to_dict() for rule in cls.rules]
         return schema
 
 

@@ -29,10 +29,6 @@ def _open(description: str, **properties: Json) -> Json:
     return {**schema, "properties": properties} if properties else schema
 
 
-def _list(description: str, items: Json, *, most: int) -> Json:
-    return {"type": "array", "description": description, "items": items, "maxItems": most, "x-kubernetes-list-type": "atomic"}
-
-
 def _quantities(description: str) -> Json:
     quantity = {"anyOf": [{"type": "integer"}, {"type": "string"}], "pattern": QUANTITY, "x-kubernetes-int-or-string": True}
     return {"type": "object", "description": description, "additionalProperties": quantity}
@@ -43,15 +39,6 @@ RESOURCES: Json = {
     "properties": {
         "requests": _quantities('What the container is promised. Example: {"cpu": "500m", "memory": "1Gi"}.'),
         "limits": _quantities('What the container may use at most. Example: {"memory": "1Gi"}.'),
-        "claims": _list(
-            "Claims of spec.resourceClaims that the container uses.",
-            {
-                "type": "object",
-                "required": ["name"],
-                "properties": {"name": _text("The claim's name."), "request": _text("One request of the claim.")},
-            },
-            most=16,
-        ),
     },
 }
 
