@@ -25,11 +25,10 @@ class Reason(StrEnum):
 
     REFUSED = "connection refused"
     TIMED_OUT = "timed out"
-    CLOSED = "connection closed by the server"
+    CLOSED = "connection closed"
     NO_ROUTE = "no route"
     UNKNOWN_HOST = "host name does not resolve"
     TLS = "TLS handshake failed"
-    FAILED = "connection failed"
 
 
 class Unreachable(ValkeyError):

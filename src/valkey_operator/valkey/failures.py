@@ -20,7 +20,6 @@ _BY_EXCEPTION: tuple[tuple[type[BaseException], Reason], ...] = (
     (socket.gaierror, Reason.UNKNOWN_HOST),
     (ConnectionRefusedError, Reason.REFUSED),
     (ConnectionError, Reason.CLOSED),
-    (EOFError, Reason.CLOSED),
     (OSError, Reason.NO_ROUTE),
 )
 
@@ -37,7 +36,7 @@ def unreachable(address: str, failure: BaseException) -> Unreachable:
         for kind, reason in _BY_EXCEPTION:
             if isinstance(cause, kind):
                 return Unreachable(address, reason, _detail(cause))
-    return Unreachable(address, Reason.FAILED)
+    return Unreachable(address, Reason.CLOSED)  # what the library noticed by itself: the stream ended
 
 
 def _causes(failure: BaseException) -> Iterator[BaseException]:
@@ -52,8 +51,6 @@ def _detail(cause: BaseException) -> str:
     match cause:
         case ssl.SSLCertVerificationError():
             return cause.verify_message
-        case ssl.SSLError():
-            return cause.reason or ""
         case ConnectionError() | TimeoutError() | socket.gaierror():
             return ""
         case OSError():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from valkey_operator.valkey.errors import Malformed
 from valkey_operator.valkey.reply import Reply
-from valkey_operator.valkey.slots import NO_SLOTS, SlotRange, Slots
+from valkey_operator.valkey.slots import NO_SLOTS, SLOT_COUNT, SlotRange, Slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,9 @@ def members(reply: Reply) -> tuple[Member, ...]:
 
 def served(reply: Reply) -> tuple[Served, ...]:
     """The entries of a `CLUSTER SLOTS` reply, in its order."""
-    match reply:
-        case list():
-            return tuple(_served(entry) for entry in reply)
-        case _:
-            raise Malformed(f"CLUSTER SLOTS answered {type(reply).__name__}")
+    if not isinstance(reply, list):
+        raise Malformed(f"CLUSTER SLOTS answered {type(reply).__name__}")
+    return tuple(_served(entry) for entry in reply)
 
 
 def _member(line: str) -> Member:
@@ -115,7 +113,7 @@ def _member(line: str) -> Member:
 
 def _served(entry: Reply) -> Served:
     match entry:
-        case [int(first), int(last), primary, *replicas]:
+        case [int(first), int(last), primary, *replicas] if 0 <= first <= last < SLOT_COUNT:
             return Served(SlotRange(first, last), _endpoint(primary), tuple(_endpoint(replica) for replica in replicas))
         case _:
             raise Malformed(f"not an entry of CLUSTER SLOTS: {entry!r}")
