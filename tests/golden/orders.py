@@ -1,0 +1,71 @@
+"""The cluster `orders` of the golden files, and what is wanted of it: the file `<name>.yaml` holds the object for the name here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from valkey_operator.api.cluster import ValkeyClusterSpec
+from valkey_operator.api.status import ClusterStatus
+from valkey_operator.core import plan
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Announcement, Cluster, Passwords
+
+NODE = NodeIndex(1, 0)
+NODE_UID = "7d3c8f0e-0a55-4c0e-9f5e-0d1c7a1b1100"
+
+
+def orders(**spec: Any) -> Cluster:
+    """The cluster with further fields of its spec, written as in YAML."""
+    return Cluster(
+        name="orders",
+        namespace="shop",
+        uid="2f1d9a52-6a5b-4d0c-8a1f-5b9f5a3c0001",
+        generation=1,
+        spec=ValkeyClusterSpec.read({"shards": 3, "replicas": 1, **spec}, path="spec"),
+        status=ClusterStatus(),
+    )
+
+
+WANTED: dict[str, plan.Wanted] = {
+    "headless-service": plan.HeadlessService(),
+    "shard-service": plan.ExternalService(
+        name="orders-1",
+        shard=1,
+        type="NodePort",
+        ports=(
+            plan.ServicePort(name="np-0", port=31201, target="valkey-1-0", node_port=31201, fallback=6379),
+            plan.ServicePort(name="np-1", port=6380, target="valkey-1-1"),
+        ),
+        annotations={"example.com/team": "checkout"},
+        traffic_policy="Cluster",
+    ),
+    "bootstrap-service": plan.ExternalService(
+        name="orders", shard=None, type="NodePort", ports=(plan.ServicePort(name="np", port=31299, target=6379, node_port=31299),)
+    ),
+    "disruption-budget": plan.DisruptionBudget(),
+    "system-secret": plan.SystemSecret(
+        Passwords(operator="operator-password", replication="replication-password", default="p@ss/word")
+    ),
+    "acl-secret": plan.AclSecret(
+        acl="user default off resetpass -@all\n", replication="primaryuser _replication\nprimaryauth replication-password\n"
+    ),
+    "connection-secret": plan.ConnectionSecret(
+        username="default",
+        password="p@ss/word",
+        host="valkey-orders.shop.svc",
+        port=6379,
+        external=("192.0.2.11:31299", "192.0.2.12:31299"),
+    ),
+    "server-config": plan.ServerConfig(text="cluster-node-timeout 2000\nport 6379\n"),
+    "valkey-node": plan.Record(index=NODE, announce=Announcement(host="192.0.2.11", port=31201, client_ipv4="192.0.2.11")),
+    "valkey-node-inside": plan.Record(index=NODE, announce=None),
+    "workload": plan.ServerWorkload(index=NODE, owner_uid=NODE_UID, digest="0123456789abcdef"),
+    "announce-file": plan.AnnounceFile(
+        index=NODE,
+        owner_uid=NODE_UID,
+        text="cluster-announce-hostname 192.0.2.11\ncluster-announce-client-port 31201\ncluster-announce-client-ipv4 192.0.2.11\n",
+    ),
+    "pod-labels": plan.PodLabels(
+        index=NODE, pod="valkey-orders-1-0-0", uid="c9a1b6de-3f0f-4b7a-bb53-6f1e9d210010", role="primary", serving=True
+    ),
+}
