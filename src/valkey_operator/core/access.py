@@ -53,14 +53,14 @@ def access(observed: Observed, *, now: datetime) -> Access:
     if not observed.cluster.spec.external_access.enabled:
         inside = dict.fromkeys(wanted)
         return Access(enabled=False, endpoints={}, records=inside, arrived=_arrived(observed, inside))
-    endpoints = {index: endpoint for index, endpoint in _endpoints(observed).items()}
+    endpoints = _endpoints(observed)
     withheld: dict[NodeIndex, str] = {}
     unproven: set[NodeIndex] = set()
     for index, endpoint in endpoints.items():
         if isinstance(endpoint, Missing) or endpoint == current[index]:
             continue
         doubt = _doubt(observed, index, endpoint)
-        if doubt is not None and _may_wait(observed, index, now=now):
+        if doubt is not None and _may_wait(observed, index, endpoint, now=now):
             withheld[index] = doubt
         elif doubt is not None:
             unproven.add(index)
@@ -152,14 +152,13 @@ def _doubt(observed: Observed, index: NodeIndex, endpoint: Announcement) -> str 
     return None
 
 
-def _may_wait(observed: Observed, index: NodeIndex, *, now: datetime) -> bool:
+def _may_wait(observed: Observed, index: NodeIndex, endpoint: Announcement, *, now: datetime) -> bool:
     """Whether an endpoint that is not proven is still withheld: for ever where another server answers or the node's own does not."""
     server, pod = observed.servers.get(index), observed.pods.get(index)
     service = observed.services.get(names.shard_service(observed.cluster.name, index.shard))
     if not isinstance(server, Server) or pod is None or pod.started is None or service is None:
         return True
-    endpoint = _endpoints(observed)[index]
-    probe = observed.probes.get(endpoint) if not isinstance(endpoint, Missing) else None
+    probe = observed.probes.get(endpoint)
     if probe is None or probe.id is not None:
         return True
     return now < max(service.created, pod.started) + PATIENCE

@@ -1,0 +1,247 @@
+"""The decision: everything that one pass does for one cluster, from everything that was observed. Reads like the life of a cluster."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core import access as external
+from valkey_operator.core import config, names, node_ports, settings, users
+from valkey_operator.core.access_status import draining, external_services, external_status, lack
+from valkey_operator.core.formation import formation
+from valkey_operator.core.health import Lack, health
+from valkey_operator.core.observed import Server
+from valkey_operator.core.plan import (
+    AclSecret,
+    Announce,
+    AnnounceFile,
+    ConnectionSecret,
+    DisruptionBudget,
+    Ensure,
+    HeadlessService,
+    Plan,
+    PodLabels,
+    Record,
+    Remove,
+    ServerConfig,
+    ServerWorkload,
+    SetConfig,
+    SystemSecret,
+    Tell,
+)
+from valkey_operator.core.risks import risks
+from valkey_operator.core.status import cluster_status, headless_host, is_formed, node_status, pod_role
+from valkey_operator.core.topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from valkey_operator.api.status import ExternalAccessStatus
+    from valkey_operator.core.access import Access
+    from valkey_operator.core.access_status import Draining
+    from valkey_operator.core.health import Health
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Observed
+    from valkey_operator.core.plan import Action
+    from valkey_operator.core.settings import Phase
+
+NEAR = 0.1
+"""Seconds: what servers tell each other in a moment."""
+SOON = 1.0
+"""Seconds: what takes a while, or has been near for too long."""
+DNS = 5.0
+"""Seconds: the one thing that cannot be watched."""
+HEALTH = 15.0
+"""Seconds between looks at a settled cluster."""
+_STARTING = timedelta(seconds=30)
+"""For so long after its start a silent server is expected to answer any moment."""
+
+
+def decide(observed: Observed, *, now: datetime) -> Plan:
+    """The plan for one pass. Deterministic, and idempotent: the same observation yields the same plan."""
+    cluster = observed.cluster
+    topology = Topology.of(observed)
+    formed = is_formed(cluster.status)
+    joining = formation(topology, observed.pods, formed=formed)
+    inside = health(observed, topology, joining)
+    outside = external.access(observed, now=now)
+    drain = draining(observed, topology, outside, now=now)
+    phase = settings.Phase(
+        forming=not formed and not inside.whole,
+        gossiping=not set(topology.servers) <= outside.arrived,
+        syncing=not inside.linked,
+    )
+    login = users.access(
+        cluster.spec.users,
+        secrets=observed.user_passwords,
+        passwords=observed.passwords or observed.fresh_passwords,
+        standing=observed.acl,
+    )
+    missing = _external_lack(observed, topology, outside, drain)
+    told = external_status(observed, topology, outside, ready=missing is None, drain=drain)
+    actions = (
+        *_objects(observed, login, told),
+        *_external_objects(observed, drain, now=now),
+        *_announcements(observed, outside),
+        *_server_settings(observed, phase),
+        *joining.commands,
+        *_pod_labels(observed, topology),
+    )
+    return Plan(
+        actions=actions,
+        status=cluster_status(
+            observed,
+            topology,
+            inside,
+            external=told,
+            external_lack=missing,
+            risks=risks(observed, topology, outside, login.mistakes),
+            now=now,
+        ),
+        node_status={index: status for index in topology.wanted if (status := node_status(observed, index)) is not None},
+        **_next_look(observed, inside, outside, phase, missing=missing, drain=drain, busy=bool(joining.commands), now=now),
+    )
+
+
+def _objects(observed: Observed, login: users.Access, told: ExternalAccessStatus | None) -> Iterator[Action]:
+    """The objects that make servers run. Passwords come first: nothing that holds their hashes is written before they are."""
+    cluster = observed.cluster
+    text = config.server_config(cluster.spec.config)
+    wanted = tuple(names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas))
+    yield Ensure(SystemSecret(observed.passwords or observed.fresh_passwords))
+    yield Ensure(HeadlessService())
+    yield Ensure(DisruptionBudget())
+    yield Ensure(ServerConfig(text))
+    for index in wanted:
+        if index not in observed.records:
+            yield Ensure(Record(index, announce=None))
+    if observed.passwords is None:
+        return
+    yield Ensure(AclSecret(login.acl, users.replication_config(observed.passwords)))
+    if login.application is not None:
+        username, password = login.application
+        bootstrap = told.bootstrap.addresses if told is not None and told.bootstrap is not None and told.ready else ()
+        yield Ensure(ConnectionSecret(username, password, headless_host(cluster), names.CLIENT_PORT, bootstrap))
+    digest = config.digest(text, login.acl)
+    for index in wanted:
+        if index in observed.records:
+            yield Ensure(ServerWorkload(index, observed.records[index].uid, digest))
+    for pod in _stuck(observed):
+        yield Remove("Pod", observed.pods[pod].name, observed.pods[pod].uid)
+
+
+def _stuck(observed: Observed) -> Iterator[NodeIndex]:
+    """Pods that do not run and were made from an earlier spec: nothing is lost with them, and the new spec may be the cure."""
+    for index, pod in sorted(observed.pods.items()):
+        work = observed.workloads.get(index)
+        outdated = work is not None and work.update_revision not in ("", pod.revision)
+        if outdated and pod.trouble is not None and not pod.running and not pod.deleting:
+            yield index
+
+
+def _external_objects(observed: Observed, drain: Draining | None, *, now: datetime) -> Iterator[Action]:
+    """The Services for external access: as wanted while it is on, untouched while they drain, gone afterwards."""
+    access = observed.cluster.spec.external_access
+    if access.enabled:
+        yield from (Ensure(service) for service in node_ports.services(observed))
+        unwanted = [] if access.bootstrap_service else [names.bootstrap_service(observed.cluster.name)]
+    else:
+        unwanted = external_services(observed) if drain is not None and drain.over(now) else []
+    for name in unwanted:
+        service = observed.services.get(name)
+        if service is not None and service.kind and not service.deleting:
+            yield Remove("Service", name, service.uid)
+
+
+def _announcements(observed: Observed, access: Access) -> Iterator[Action]:
+    """What each node announces: changed as one action where record or server differ, kept in record and file otherwise."""
+    version = min((server.version for server in observed.reachable().values()), default=settings.CLIENT_PORT_SINCE)
+    for index, announcement in access.records.items():
+        record = observed.records.get(index)
+        if record is None:
+            continue
+        has_file = announcement is not None or index in observed.files
+        file = AnnounceFile(index, record.uid, settings.announce_file(announcement, version=version)) if has_file else None
+        wanted = Record(index, announcement)
+        server, pod = observed.servers.get(index), observed.pods.get(index)
+        values: Mapping[str, str] = {}
+        if isinstance(server, Server) and pod is not None and pod.ip is not None:
+            pair = announcement or settings.inside(pod.ip)
+            values = settings.announcing(pair, version=server.version)
+        differs = isinstance(server, Server) and bool(settings.drift(values, server.config))
+        if record.announce != announcement or differs:
+            yield Announce(index, wanted, file, values if differs else None)
+        else:
+            yield Ensure(wanted)
+            if file is not None:
+                yield Ensure(file)
+
+
+def _server_settings(observed: Observed, phase: Phase) -> Iterator[Action]:
+    """Running values that differ from what they should be now."""
+    for index, server in observed.reachable().items():
+        wanted = settings.running(observed.cluster.spec.config, phase, version=server.version)
+        differing = settings.drift(wanted, server.config)
+        if differing:
+            yield Tell(index, SetConfig(differing))
+
+
+def _pod_labels(observed: Observed, topology: Topology) -> Iterator[Action]:
+    """Role and serving, on the pods whose servers answered."""
+    for index, server in topology.servers.items():
+        pod = observed.pods.get(index)
+        if pod is None or pod.deleting:
+            continue
+        role = pod_role(observed, index) or pod.role
+        serving = server.state_ok and role is not None
+        if (role, serving) != (pod.role, pod.serving):
+            yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving))
+
+
+def _external_lack(observed: Observed, topology: Topology, access: Access, drain: Draining | None) -> Lack | None:
+    """What keeps external access from being ready, as a condition tells it; None when it is ready, or off with nothing left of it."""
+    if access.enabled:
+        found = lack(observed, topology, access)
+        return Lack(found.reason, found.message) if found is not None else None
+    if not external_services(observed):
+        return None
+    if drain is None:
+        return Lack(Reason.ANNOUNCING, "external access is off; servers are being told to announce their places inside")
+    return Lack(
+        Reason.DRAINING,
+        f"external access is off; its Services stay for clients with old endpoints until {drain.until:%H:%M:%S} UTC",
+    )
+
+
+def _next_look(
+    observed: Observed,
+    inside: Health,
+    outside: Access,
+    phase: Phase,
+    *,
+    missing: Lack | None,
+    drain: Draining | None,
+    busy: bool,
+    now: datetime,
+) -> dict[str, float | bool]:
+    """When to look again if nothing happens before: the nearest of what is awaited; a settled cluster gets a quiet look."""
+    waits: list[float] = []
+    if busy or (phase.forming and observed.reachable()):
+        waits.append(NEAR)
+    if phase.gossiping:
+        waits.append(NEAR if inside.whole or phase.forming else SOON)
+    if outside.withheld:
+        waits.append(NEAR)
+    if missing is not None and missing.reason is Reason.WAITING_FOR_DNS:
+        waits.append(DNS)
+    if drain is not None:
+        waits.append(max((drain.until - now).total_seconds(), NEAR))
+    for index, pod in observed.pods.items():
+        if pod.running and pod.ip and not isinstance(observed.servers.get(index), Server):
+            waits.append(NEAR if pod.started is not None and now < pod.started + _STARTING else SOON)
+    if not inside.whole:
+        waits.append(SOON if observed.reachable() else HEALTH)
+    if waits:
+        return {"wake_after": min(waits), "quiet": False}
+    return {"wake_after": HEALTH, "quiet": missing is None}

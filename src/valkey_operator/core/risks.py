@@ -1,0 +1,106 @@
+"""Risks that are allowed: told in the condition `ConfigurationWarning`, never in the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core import names, node_ports
+from valkey_operator.core.health import Lack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from valkey_operator.core.access import Access
+    from valkey_operator.core.observed import Observed
+    from valkey_operator.core.topology import Topology
+
+_HANDOVER_SECONDS = 15
+"""What a primary needs at most to hand over before it stops (cluster-manual-failover-timeout of 5 s), and to stop."""
+
+
+def risks(observed: Observed, topology: Topology, access: Access, mistakes: tuple[str, ...]) -> tuple[Lack, ...]:
+    """Everything worth a warning; `mistakes` are those of the users' Secrets."""
+    return (
+        *(Lack(Reason.USERS_ACL_ERROR, mistake) for mistake in mistakes),
+        *_outdated(observed, topology),
+        *_grace_period(observed),
+        *(_external(observed, topology, access) if access.enabled else ()),
+    )
+
+
+def _outdated(observed: Observed, topology: Topology) -> Iterator[Lack]:
+    outdated = [
+        pod.name
+        for index in topology.wanted
+        if (pod := observed.pods.get(index)) and (work := observed.workloads.get(index)) and work.update_revision not in ("", pod.revision)
+    ]
+    if outdated:
+        yield Lack(
+            Reason.PODS_OUTDATED,
+            f"{len(outdated)} pods were made from an earlier spec ({outdated[0]} is the first): this version does not replace them by itself; "
+            "delete them one by one, replicas first, and wait for Ready in between",
+        )
+
+
+def _grace_period(observed: Observed) -> Iterator[Lack]:
+    seconds = observed.cluster.spec.termination_grace_period_seconds
+    if seconds < _HANDOVER_SECONDS:
+        yield Lack(
+            Reason.GRACE_PERIOD_TOO_SHORT,
+            f"spec.terminationGracePeriodSeconds is {seconds}: a primary may be killed before it has handed over; set at least {_HANDOVER_SECONDS}",
+        )
+
+
+def _external(observed: Observed, topology: Topology, access: Access) -> Iterator[Lack]:
+    spec = observed.cluster.spec
+    settings = spec.external_access
+    yield Lack(
+        Reason.EXTERNAL_ACCESS_WITHOUT_TLS,
+        "clients outside talk to the servers without TLS: whoever is on the way can read passwords and data",
+    )
+    if any(user.name == "default" and user.enabled and user.nopass for user in spec.users):
+        yield Lack(
+            Reason.DEFAULT_USER_OPEN,
+            "the user default needs no password and the cluster can be reached from outside: give it a password in spec.users",
+        )
+    moved = [
+        f"{wanted} of node {index} (it has {port})"
+        for index in topology.wanted
+        if (wanted := node_ports.preferred(settings, index)) is not None
+        and (port := _node_port(observed, index)) is not None
+        and port != wanted
+    ]
+    if moved:
+        yield Lack(
+            Reason.PREFERRED_PORT_TAKEN,
+            f"node ports asked for by spec.externalAccess.nodePort.startPort were taken or are outside the API server's range: {', '.join(moved)}; "
+            "what was allocated instead is kept for ever",
+        )
+    wanted_bootstrap = settings.node_port.bootstrap_port
+    bootstrap = observed.services.get(names.bootstrap_service(observed.cluster.name))
+    given = node_ports.allocated(bootstrap, node_ports.BOOTSTRAP)
+    if wanted_bootstrap is not None and given is not None and given != wanted_bootstrap:
+        yield Lack(
+            Reason.PREFERRED_PORT_TAKEN,
+            f"node port {wanted_bootstrap} asked for by spec.externalAccess.nodePort.bootstrapPort was taken or is outside the API server's range; "
+            f"{given} is kept for ever",
+        )
+    if settings.external_traffic_policy == "Local" and settings.advertised_host is not None:
+        yield Lack(
+            Reason.LOCAL_TRAFFIC_POLICY,
+            "with externalTrafficPolicy Local only the Kubernetes node that runs a pod answers, and advertisedHost does not follow the pod: "
+            "remove advertisedHost, or use externalTrafficPolicy Cluster",
+        )
+    if access.unproven:
+        unproven = ", ".join(str(index) for index in sorted(access.unproven))
+        yield Lack(
+            Reason.ENDPOINTS_UNPROVEN,
+            f"the operator got no answer at the endpoints of nodes {unproven} and announced them all the same: "
+            "make sure that clients outside can reach them",
+        )
+
+
+def _node_port(observed: Observed, index: names.NodeIndex) -> int | None:
+    service = observed.services.get(names.shard_service(observed.cluster.name, index.shard))
+    return node_ports.allocated(service, names.node_port_name(index.node))

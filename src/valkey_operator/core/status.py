@@ -1,0 +1,264 @@
+"""The whole status of a cluster and of its nodes, and what of a change of it is worth an event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason, State
+from valkey_operator.api.status import Announced, ClusterStatus, Condition, NodeStatus
+from valkey_operator.core import names
+from valkey_operator.core.access_status import role
+from valkey_operator.core.observed import Server
+from valkey_operator.core.plan import Event
+from valkey_operator.core.times import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from valkey_operator.api.status import ExternalAccessStatus
+    from valkey_operator.core.health import Health, Lack
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Cluster, Observed
+    from valkey_operator.core.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An action that did not succeed, in words for a person: what, where, what now."""
+
+    reason: Reason
+    message: str
+    external: bool = False
+    """Whether it concerns external access alone, so that the cluster itself may be Ready."""
+
+
+def is_formed(status: ClusterStatus) -> bool:
+    """Whether the cluster ever was whole."""
+    condition = status.condition(ConditionType.CLUSTER_FORMED)
+    return condition is not None and condition.status is ConditionStatus.TRUE
+
+
+def cluster_status(
+    observed: Observed,
+    topology: Topology,
+    health: Health,
+    *,
+    external: ExternalAccessStatus | None,
+    external_lack: Lack | None,
+    risks: Sequence[Lack],
+    now: datetime,
+) -> ClusterStatus:
+    """What was observed, as a status; `external_lack` is what keeps external access from being ready."""
+    formed = health.whole or is_formed(observed.cluster.status)
+    first = health.lacks[0] if health.lacks else None
+    write = _Writer(observed.cluster, now)
+    conditions = [
+        write(ConditionType.READY, first is None, first.reason if first else Reason.CLUSTER_HEALTHY, first.message if first else "all shards serve"),
+        write(
+            ConditionType.PROGRESSING,
+            first is not None,
+            first.reason if first else Reason.RECONCILE_COMPLETE,
+            first.message if first else "nothing is left to do",
+        ),
+        _degraded(write, health, formed=formed),
+        write(
+            ConditionType.CLUSTER_FORMED,
+            formed,
+            Reason.TOPOLOGY_COMPLETE if formed else Reason.ADDING_NODES,
+            "all servers have met" if formed else "the servers have not all met yet",
+        ),
+        write(
+            ConditionType.SLOTS_ASSIGNED,
+            health.slots_assigned,
+            Reason.ALL_SLOTS_ASSIGNED if health.slots_assigned else Reason.SLOTS_UNASSIGNED,
+            "all 16384 slots are served" if health.slots_assigned else "some slots are served by nobody who answers",
+        ),
+        *_external(write, external, external_lack),
+        *_warning(write, risks),
+    ]
+    return _with_words(
+        ClusterStatus(
+            observed_generation=observed.cluster.generation,
+            shards=len({index.shard for index, server in topology.servers.items() if server.me.primary and server.me.slots}),
+            ready_shards=health.ready_shards,
+            external_access=external,
+            conditions=tuple(conditions),
+        ),
+        formed=formed,
+    )
+
+
+def refused_status(cluster: Cluster, mistakes: Sequence[str], *, now: datetime) -> ClusterStatus:
+    """The status of a stored object that says what this operator cannot do: nothing is changed until it is corrected."""
+    write = _Writer(cluster, now)
+    message = "; ".join(mistakes)
+    kept = tuple(c for c in cluster.status.conditions if c.type not in (ConditionType.READY, ConditionType.PROGRESSING))
+    return cluster.status.model_copy(
+        update={
+            "state": State.FAILED,
+            "reason": Reason.INVALID_SPEC.value,
+            "message": message,
+            "observed_generation": cluster.generation,
+            "conditions": (
+                write(ConditionType.READY, False, Reason.INVALID_SPEC, message),
+                write(ConditionType.PROGRESSING, False, Reason.INVALID_SPEC, "waits for the spec to be corrected"),
+                *kept,
+            ),
+        }
+    )
+
+
+def with_failures(status: ClusterStatus, cluster: Cluster, failures: Sequence[Failure], *, now: datetime) -> ClusterStatus:
+    """The status with what failed in the same pass: an action that failed is never hidden by a condition that looks well."""
+    write = _Writer(cluster, now)
+    changed: dict[str, Condition] = {condition.type: condition for condition in status.conditions}
+    external_failures = [failure for failure in failures if failure.external]
+    internal = [failure for failure in failures if not failure.external]
+    if external_failures:
+        first = external_failures[0]
+        changed[ConditionType.EXTERNAL_ACCESS_READY] = write(ConditionType.EXTERNAL_ACCESS_READY, False, first.reason, first.message)
+    if internal:
+        first = internal[0]
+        changed[ConditionType.DEGRADED] = write(ConditionType.DEGRADED, True, first.reason, first.message)
+        changed[ConditionType.READY] = write(ConditionType.READY, False, first.reason, first.message)
+    external = status.external_access
+    if external is not None and external_failures:
+        external = external.model_copy(update={"ready": False})
+    return _with_words(
+        status.model_copy(update={"conditions": tuple(changed.values()), "external_access": external}), formed=is_formed(status)
+    )
+
+
+def node_status(observed: Observed, index: NodeIndex) -> NodeStatus | None:
+    """The status of one node; None where there is no record to write it to."""
+    record = observed.records.get(index)
+    if record is None:
+        return None
+    pod, server = observed.pods.get(index), observed.servers.get(index)
+    before = record.status
+    status = before.model_copy(
+        update={
+            "pod_name": pod.name if pod else "",
+            "pod_ip": pod.ip or "" if pod else "",
+            "machine": pod.machine or "" if pod else "",
+            "role": role(observed, index),
+        }
+    )
+    if not isinstance(server, Server):
+        return status.model_copy(update={"ready": False})
+    host, port = server.me.hostname, server.me.port
+    return status.model_copy(
+        update={
+            "node_id": server.id,
+            "ready": bool(pod and pod.ready) and server.state_ok and bool(role(observed, index)),
+            "version": ".".join(str(part) for part in server.version),
+            "announced": Announced(host=host, port=port, address=f"{host}:{port}"),
+        }
+    )
+
+
+def transitions(before: ClusterStatus, after: ClusterStatus) -> Iterator[Event]:
+    """Events for what changed for people; a status that says the same again yields none."""
+    for condition in after.conditions:
+        old = before.condition(ConditionType(condition.type))
+        same = old is not None and (old.status, old.reason) == (condition.status, condition.reason)
+        true = condition.status is ConditionStatus.TRUE
+        if condition.type == ConditionType.CONFIGURATION_WARNING:
+            if true and (old is None or old.message != condition.message):
+                yield Event(condition.reason, condition.message, warning=True)
+        elif same:
+            continue
+        elif condition.type == ConditionType.READY:
+            if true:
+                yield Event("ClusterReady", condition.message)
+        elif condition.type == ConditionType.DEGRADED:
+            if true:
+                yield Event(condition.reason, condition.message, warning=True)
+            elif old is not None and old.status is ConditionStatus.TRUE:
+                yield Event("Recovered", condition.message)
+        elif condition.type == ConditionType.EXTERNAL_ACCESS_READY:
+            yield Event("ExternalAccessReady" if true else condition.reason, condition.message, warning=condition.reason in _TO_ACT_ON)
+
+
+_TO_ACT_ON = frozenset(
+    reason.value
+    for reason in (
+        Reason.SERVICE_CONFLICT,
+        Reason.INVALID_ADVERTISED_HOST,
+        Reason.UNSUPPORTED_VALKEY_VERSION,
+        Reason.NODE_ADDRESS_UNKNOWN,
+        Reason.WAITING_FOR_DNS,
+    )
+)
+"""Reasons of external access that do not pass by waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes conditions whose time moves only when their status does."""
+
+    cluster: Cluster
+    now: datetime
+
+    def __call__(self, type_: ConditionType, true: bool, reason: Reason, message: str) -> Condition:  # noqa: FBT001  # a condition's value
+        status = ConditionStatus.TRUE if true else ConditionStatus.FALSE
+        before = self.cluster.status.condition(type_)
+        since = before.last_transition_time if before is not None and before.status is status else stamp(self.now)
+        return Condition(
+            type=type_.value,
+            status=status,
+            reason=reason.value,
+            message=message,
+            last_transition_time=since,
+            observed_generation=self.cluster.generation,
+        )
+
+
+def _degraded(write: _Writer, health: Health, *, formed: bool) -> Condition:
+    """Degraded: something needs a person, or a cluster that was whole no longer is."""
+    lack = health.degraded or (health.lacks[0] if formed and health.lacks else None)
+    if lack is None:
+        return write(ConditionType.DEGRADED, False, Reason.CLUSTER_HEALTHY, "nothing is missing that was there")
+    return write(ConditionType.DEGRADED, True, lack.reason, lack.message)
+
+
+def _external(write: _Writer, external: ExternalAccessStatus | None, lack: Lack | None) -> Iterator[Condition]:
+    if lack is not None:
+        yield write(ConditionType.EXTERNAL_ACCESS_READY, False, lack.reason, lack.message)
+    elif external is not None:
+        yield write(ConditionType.EXTERNAL_ACCESS_READY, True, Reason.READY, "clients outside reach every node")
+
+
+def _warning(write: _Writer, risks: Sequence[Lack]) -> Iterator[Condition]:
+    """Absent without warnings, unless there was one: then it says that there is none any more."""
+    if risks:
+        reason = risks[0].reason if len({risk.reason for risk in risks}) == 1 else Reason.MULTIPLE_WARNINGS
+        yield write(ConditionType.CONFIGURATION_WARNING, True, reason, "; ".join(risk.message for risk in risks))
+    elif write.cluster.status.condition(ConditionType.CONFIGURATION_WARNING) is not None:
+        yield write(ConditionType.CONFIGURATION_WARNING, False, Reason.NO_WARNINGS, "no risks were found")
+
+
+def _with_words(status: ClusterStatus, *, formed: bool) -> ClusterStatus:
+    """The status with its one word, and the reason and message of the condition that it comes from."""
+    ready, degraded = status.condition(ConditionType.READY), status.condition(ConditionType.DEGRADED)
+    if degraded is not None and degraded.status is ConditionStatus.TRUE:
+        state, said = State.DEGRADED, degraded
+    elif ready is not None and ready.status is ConditionStatus.TRUE:
+        state, said = State.READY, ready
+    else:
+        state, said = (State.RECONCILING if formed else State.INITIALIZING), ready or degraded
+    return status.model_copy(
+        update={"state": state, "reason": said.reason if said else "", "message": said.message if said else ""}
+    )
+
+
+def pod_role(observed: Observed, index: NodeIndex) -> str | None:
+    """What the role label of a node's pod should be; None where it is to stay as it is."""
+    return role(observed, index) or None
+
+
+def headless_host(cluster: Cluster) -> str:
+    """The host by which clients inside find the cluster."""
+    return f"{names.headless_service(cluster.name)}.{cluster.namespace}.svc"
