@@ -173,10 +173,12 @@ def _arrived(observed: Observed, records: Mapping[NodeIndex, Announcement | None
             told.setdefault(member.id, set()).add((member.hostname, member.port))
     arrived = set()
     for index, record in records.items():
-        server, pod = servers.get(index), observed.pods.get(index)
-        if server is None or pod is None or pod.ip is None:
+        asked, pod = servers.get(index), observed.pods.get(index)
+        if asked is None or pod is None or pod.ip is None:
             continue
         pair = (record.host, record.port) if record is not None else (pod.ip, names.CLIENT_PORT)
-        if told.get(server.id) == {pair} and all(any(member.id == server.id for member in other.members) for other in servers.values()):
+        if told.get(asked.id) == {pair} and all(
+            any(member.id == asked.id for member in other.members) for other in servers.values()
+        ):
             arrived.add(index)
     return frozenset(arrived)

@@ -77,7 +77,10 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
         return Missing(Reason.ANNOUNCING, _first(why for _, why in sorted(access.withheld.items())))
     quiet = [index for index in topology.wanted if index not in access.arrived]
     if quiet:
-        return Missing(Reason.ANNOUNCING, f"{len(quiet)} of {len(topology.wanted)} nodes are not announced by every server yet, first node {quiet[0]}")
+        return Missing(
+            Reason.ANNOUNCING,
+            f"{len(quiet)} of {len(topology.wanted)} nodes are not announced by every server yet, first node {quiet[0]}",
+        )
     if spec.bootstrap_service and not _bootstrap_addresses(observed):
         return Missing(Reason.ANNOUNCING, "no pod serves yet behind the Service of all shards")
     return None
@@ -131,7 +134,7 @@ def _node(observed: Observed, access: Access, index: NodeIndex, endpoint: Announ
 
 
 def role(observed: Observed, index: NodeIndex) -> str:
-    """primary or replica by the server's own word, else as last written; empty for one that is neither yet."""
+    """Primary or replica by the server's own word, else as last written; empty for one that is neither yet."""
     server = observed.servers.get(index)
     if isinstance(server, Server):
         if server.me.primary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
@@ -36,6 +36,7 @@ from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from valkey_operator.api.status import ExternalAccessStatus
     from valkey_operator.core.access import Access
@@ -88,6 +89,9 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         *joining.commands,
         *_pod_labels(observed, topology),
     )
+    wake_after, quiet = _next_look(
+        observed, inside, outside, phase, missing=missing, drain=drain, busy=bool(joining.commands), now=now
+    )
     return Plan(
         actions=actions,
         status=cluster_status(
@@ -100,7 +104,8 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
             now=now,
         ),
         node_status={index: status for index in topology.wanted if (status := node_status(observed, index)) is not None},
-        **_next_look(observed, inside, outside, phase, missing=missing, drain=drain, busy=bool(joining.commands), now=now),
+        wake_after=wake_after,
+        quiet=quiet,
     )
 
 
@@ -224,7 +229,7 @@ def _next_look(
     drain: Draining | None,
     busy: bool,
     now: datetime,
-) -> dict[str, float | bool]:
+) -> tuple[float, bool]:
     """When to look again if nothing happens before: the nearest of what is awaited; a settled cluster gets a quiet look."""
     waits: list[float] = []
     if busy or (phase.forming and observed.reachable()):
@@ -243,5 +248,5 @@ def _next_look(
     if not inside.whole:
         waits.append(SOON if observed.reachable() else HEALTH)
     if waits:
-        return {"wake_after": min(waits), "quiet": False}
-    return {"wake_after": HEALTH, "quiet": missing is None}
+        return min(waits), False
+    return HEALTH, missing is None

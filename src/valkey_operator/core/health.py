@@ -146,7 +146,9 @@ def _absent(observed: Observed, topology: Topology) -> Iterator[Lack]:
     if silent:
         index, server = silent[0]
         why = f": {server.reason}" if isinstance(server, Unreachable) else ""
-        yield Lack(Reason.SERVER_UNREACHABLE, f"the servers of nodes {_some(index for index, _ in silent)} do not answer ({index}{why})")
+        yield Lack(
+            Reason.SERVER_UNREACHABLE, f"the servers of nodes {_some(index for index, _ in silent)} do not answer ({index}{why})"
+        )
     if starting:
         yield Lack(Reason.WAITING_FOR_PODS, f"pods of nodes {_some(starting)} are starting")
 

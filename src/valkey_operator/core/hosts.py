@@ -45,7 +45,9 @@ def advertised(cluster: Cluster, access: ExternalAccess, index: NodeIndex) -> st
     """The rendered `advertisedHost` of a node; None where the user left the host to the operator."""
     if access.advertised_host is None:
         return None
-    return template.render(access.advertised_host, name=cluster.name, namespace=cluster.namespace, shard=index.shard, node=index.node)
+    return template.render(
+        access.advertised_host, name=cluster.name, namespace=cluster.namespace, shard=index.shard, node=index.node
+    )
 
 
 def machine_addresses(observed: Observed, access: ExternalAccess) -> Mapping[str, str] | Missing:
@@ -96,12 +98,17 @@ def host_of(observed: Observed, access: ExternalAccess, index: NodeIndex, addres
     if name is not None:
         wrong = template.host_mistakes(name)
         if wrong:
-            return Missing(Reason.INVALID_ADVERTISED_HOST, f"spec.externalAccess.advertisedHost renders as {name!r} for node {index}: it {wrong[0]}")
+            return Missing(
+                Reason.INVALID_ADVERTISED_HOST,
+                f"spec.externalAccess.advertisedHost renders as {name!r} for node {index}: it {wrong[0]}",
+            )
         return Host(name, name if is_ipv4(name) else behind if is_ipv4(behind) else "")
     if pod is None or pod.machine is None:
         return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"the pod of node {index} runs on no Kubernetes node yet")
     if isinstance(addresses, Missing):
         return addresses
     if not behind:
-        return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"Kubernetes node {pod.machine}, which runs node {index}, has no IPv4 address or name yet")
+        return Missing(
+            Reason.NODE_ADDRESS_UNKNOWN, f"Kubernetes node {pod.machine}, which runs node {index}, has no IPv4 address or name yet"
+        )
     return Host(behind, behind if is_ipv4(behind) else "")

@@ -96,7 +96,9 @@ def _port(observed: Observed, live: Service | None, index: NodeIndex, *, access:
 
 def _bootstrap_port(observed: Observed, live: Service | None, access: ExternalAccess) -> ServicePort:
     told = observed.cluster.status.external_access
-    last = next((int(address.rpartition(":")[2]) for address in told.bootstrap.addresses), None) if told and told.bootstrap else None
+    last = (
+        next((int(address.rpartition(":")[2]) for address in told.bootstrap.addresses), None) if told and told.bootstrap else None
+    )
     return _asked(
         BOOTSTRAP,
         pinned=_pinned(live, BOOTSTRAP),

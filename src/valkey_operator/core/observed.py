@@ -57,7 +57,7 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a pod does not run, in Kubernetes' own words: `ImagePullBackOff`, `Unschedulable`, `CrashLoopBackOff` …"""
+    """Why a pod does not run, in Kubernetes' own words: `ImagePullBackOff`, `Unschedulable`, `CrashLoopBackOff` and so on."""
 
     reason: str
     message: str

@@ -33,7 +33,9 @@ def _outdated(observed: Observed, topology: Topology) -> Iterator[Lack]:
     outdated = [
         pod.name
         for index in topology.wanted
-        if (pod := observed.pods.get(index)) and (work := observed.workloads.get(index)) and work.update_revision not in ("", pod.revision)
+        if (pod := observed.pods.get(index))
+        and (work := observed.workloads.get(index))
+        and work.update_revision not in ("", pod.revision)
     ]
     if outdated:
         yield Lack(

@@ -55,7 +55,12 @@ def cluster_status(
     first = health.lacks[0] if health.lacks else None
     write = _Writer(observed.cluster, now)
     conditions = [
-        write(ConditionType.READY, first is None, first.reason if first else Reason.CLUSTER_HEALTHY, first.message if first else "all shards serve"),
+        write(
+            ConditionType.READY,
+            first is None,
+            first.reason if first else Reason.CLUSTER_HEALTHY,
+            first.message if first else "all shards serve",
+        ),
         write(
             ConditionType.PROGRESSING,
             first is not None,
@@ -118,7 +123,9 @@ def with_failures(status: ClusterStatus, cluster: Cluster, failures: Sequence[Fa
     internal = [failure for failure in failures if not failure.external]
     if external_failures:
         first = external_failures[0]
-        changed[ConditionType.EXTERNAL_ACCESS_READY] = write(ConditionType.EXTERNAL_ACCESS_READY, False, first.reason, first.message)
+        changed[ConditionType.EXTERNAL_ACCESS_READY] = write(
+            ConditionType.EXTERNAL_ACCESS_READY, False, first.reason, first.message
+        )
     if internal:
         first = internal[0]
         changed[ConditionType.DEGRADED] = write(ConditionType.DEGRADED, True, first.reason, first.message)
@@ -159,27 +166,28 @@ def node_status(observed: Observed, index: NodeIndex) -> NodeStatus | None:
     )
 
 
-def transitions(before: ClusterStatus, after: ClusterStatus) -> Iterator[Event]:
+def transitions(before: ClusterStatus, after: ClusterStatus) -> tuple[Event, ...]:
     """Events for what changed for people; a status that says the same again yields none."""
-    for condition in after.conditions:
-        old = before.condition(ConditionType(condition.type))
-        same = old is not None and (old.status, old.reason) == (condition.status, condition.reason)
-        true = condition.status is ConditionStatus.TRUE
-        if condition.type == ConditionType.CONFIGURATION_WARNING:
-            if true and (old is None or old.message != condition.message):
-                yield Event(condition.reason, condition.message, warning=True)
-        elif same:
-            continue
-        elif condition.type == ConditionType.READY:
-            if true:
-                yield Event("ClusterReady", condition.message)
-        elif condition.type == ConditionType.DEGRADED:
-            if true:
-                yield Event(condition.reason, condition.message, warning=True)
-            elif old is not None and old.status is ConditionStatus.TRUE:
-                yield Event("Recovered", condition.message)
-        elif condition.type == ConditionType.EXTERNAL_ACCESS_READY:
-            yield Event("ExternalAccessReady" if true else condition.reason, condition.message, warning=condition.reason in _TO_ACT_ON)
+    events = (_transition(before.condition(ConditionType(condition.type)), condition) for condition in after.conditions)
+    return tuple(event for event in events if event is not None)
+
+
+def _transition(old: Condition | None, new: Condition) -> Event | None:
+    """The event of one condition's change; None where there is none to tell."""
+    true = new.status is ConditionStatus.TRUE
+    changed = old is None or (old.status, old.reason) != (new.status, new.reason)
+    match ConditionType(new.type):
+        case ConditionType.CONFIGURATION_WARNING if true and (old is None or old.message != new.message):
+            return Event(new.reason, new.message, warning=True)
+        case ConditionType.READY if changed and true:
+            return Event("ClusterReady", new.message)
+        case ConditionType.DEGRADED if changed and true:
+            return Event(new.reason, new.message, warning=True)
+        case ConditionType.DEGRADED if old is not None and old.status is ConditionStatus.TRUE and not true:
+            return Event("Recovered", new.message)
+        case ConditionType.EXTERNAL_ACCESS_READY if changed:
+            return Event("ExternalAccessReady" if true else new.reason, new.message, warning=new.reason in _TO_ACT_ON)
+    return None
 
 
 _TO_ACT_ON = frozenset(
@@ -202,7 +210,7 @@ class _Writer:
     cluster: Cluster
     now: datetime
 
-    def __call__(self, type_: ConditionType, true: bool, reason: Reason, message: str) -> Condition:  # noqa: FBT001  # a condition's value
+    def __call__(self, type_: ConditionType, true: bool, reason: Reason, message: str) -> Condition:  # a condition's value
         status = ConditionStatus.TRUE if true else ConditionStatus.FALSE
         before = self.cluster.status.condition(type_)
         since = before.last_transition_time if before is not None and before.status is status else stamp(self.now)
@@ -243,12 +251,13 @@ def _warning(write: _Writer, risks: Sequence[Lack]) -> Iterator[Condition]:
 def _with_words(status: ClusterStatus, *, formed: bool) -> ClusterStatus:
     """The status with its one word, and the reason and message of the condition that it comes from."""
     ready, degraded = status.condition(ConditionType.READY), status.condition(ConditionType.DEGRADED)
+    said = ready
     if degraded is not None and degraded.status is ConditionStatus.TRUE:
         state, said = State.DEGRADED, degraded
     elif ready is not None and ready.status is ConditionStatus.TRUE:
-        state, said = State.READY, ready
+        state = State.READY
     else:
-        state, said = (State.RECONCILING if formed else State.INITIALIZING), ready or degraded
+        state = State.RECONCILING if formed else State.INITIALIZING
     return status.model_copy(
         update={"state": state, "reason": said.reason if said else "", "message": said.message if said else ""}
     )

@@ -88,7 +88,11 @@ class Topology:
 
     def primary(self, shard: int) -> NodeIndex | None:
         """The shard's primary by its own word: of those that say they own slots the one with the newest configuration."""
-        claims = [(server.me.config_epoch, index) for index, server in self.in_shard(shard).items() if server.me.primary and server.me.slots]
+        claims = [
+            (server.me.config_epoch, index)
+            for index, server in self.in_shard(shard).items()
+            if server.me.primary and server.me.slots
+        ]
         return max(claims)[1] if claims else None
 
     def homeless_shards(self) -> tuple[int, ...]:
@@ -102,7 +106,9 @@ class Topology:
         Somebody who is alive in anyone's view is never gone: that is a stranger, not a ghost.
         """
         alive = {member.id for _, member in self.members() if not member.myself and member.link_up and not member.flags & _DOUBTED}
-        replaced = {node_id for index, node_id in self.recorded.items() if index in self.servers and self.servers[index].id != node_id}
+        replaced = {
+            node_id for index, node_id in self.recorded.items() if index in self.servers and self.servers[index].id != node_id
+        }
         nobodys = {member.id for _, member in self.members() if "handshake" not in member.flags} if self.complete else set()
         return frozenset(((replaced | nobodys) - self.ids.keys()) - (alive - replaced))
 
