@@ -38,7 +38,7 @@ ACL_LOAD: Command[None] = Command("ACL LOAD", (), done)
 
 def config_get(*names: str) -> Command[dict[str, str]]:
     """The values of options by their exact names; names that the server does not know are left out."""
-    return Command("CONFIG GET", names, pairs)
+    return Command("CONFIG GET", names or ("",), pairs)  # no name at all would be an error, an empty one matches none
 
 
 def config_set(values: Mapping[str, str]) -> Command[None]:

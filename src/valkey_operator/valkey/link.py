@@ -48,6 +48,17 @@ class _Connection(Connection):
             arguments |= {"ssl": self._tls.context, "server_hostname": self._tls.server_name}
         return arguments
 
+    @property
+    def dead(self) -> bool:
+        """Whether the other side is known to have closed it."""
+        return self._reader is None or self._reader.at_eof() or self._reader.exception() is not None
+
+    def abort(self) -> None:
+        """Closed at once, without a word to the other side, which may be dead."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+            self._reader = self._writer = None
+
 
 class Link:
     """A connection that is opened when needed, kept, and opened again once when it turns out to be dead."""
@@ -70,7 +81,7 @@ class Link:
         Raises Unreachable, AuthRefused when the login fails, Malformed when this is no Valkey. Nothing is sent twice once a reply was seen.
         """
         async with self._turn:
-            kept = await self._kept(address)
+            kept = self._kept(address)
             if kept is not None:
                 try:
                     return await self._ask(kept, address, requests)
@@ -84,14 +95,15 @@ class Link:
     async def close(self) -> None:
         """Close the connection, once nobody is asking any more."""
         async with self._turn:
-            await self._drop(wait=True)
+            if self._connection is not None:
+                with suppress(LibraryError):  # it did not say goodbye in time
+                    await self._connection.disconnect()
+            self._drop()
 
-    async def _kept(self, address: Address) -> _Connection | None:
+    def _kept(self, address: Address) -> _Connection | None:
         """The open connection, if it is for this very address and the other side did not close it."""
-        if self._connection is None:
-            return None
-        if self._address != address or await self._connection.can_read_destructive():  # type: ignore[no-untyped-call]
-            await self._drop()
+        if self._address != address or (self._connection is not None and self._connection.dead):
+            self._drop()
         return self._connection
 
     async def _opened(self, address: Address) -> _Connection:
@@ -100,13 +112,17 @@ class Link:
             async with asyncio.timeout(self._connect_timeout):
                 await connection.connect()  # type: ignore[no-untyped-call]
         except ResponseError as refusal:
-            await connection.disconnect(nowait=True)
             raise error_of_reply(str(refusal)) from None
+        except InvalidResponse as failure:
+            raise _malformed(address) from failure
         except (LibraryError, OSError) as failure:
-            await connection.disconnect(nowait=True)
             raise unreachable(str(address), failure) from failure
-        self._address, self._connection = address, connection
-        return connection
+        else:
+            self._address, self._connection = address, connection
+            return connection
+        finally:
+            if self._connection is not connection:
+                connection.abort()
 
     async def _ask(self, connection: _Connection, address: Address, requests: tuple[Words, ...]) -> list[Reply | ServerError]:
         replies: list[Reply | ServerError] = []
@@ -116,26 +132,25 @@ class Link:
                 while len(replies) < len(requests):
                     replies.append(await _reply(connection))
         except InvalidResponse as failure:
-            await self._drop()
-            raise Malformed(f"{address} does not speak like a Valkey server") from failure
+            self._drop()
+            raise _malformed(address) from failure
         except TimeoutError as failure:
-            await self._drop()
+            self._drop()
             raise unreachable(str(address), failure) from failure
         except (LibraryError, OSError) as failure:
-            await self._drop()
+            self._drop()
             if replies:
                 raise unreachable(str(address), failure) from failure
             raise _DiedUnheard from failure
         except asyncio.CancelledError:
-            await self._drop()  # the rest of the replies would be taken for those of the next request
+            self._drop()  # the rest of the replies would be taken for those of the next request
             raise
         return replies
 
-    async def _drop(self, *, wait: bool = False) -> None:
+    def _drop(self) -> None:
         connection, self._connection, self._address = self._connection, None, None
         if connection is not None:
-            with suppress(LibraryError):  # it did not say goodbye in time
-                await connection.disconnect(nowait=not wait)
+            connection.abort()
 
 
 class _DiedUnheard(Exception):  # noqa: N818 - never leaves this module
@@ -148,3 +163,7 @@ async def _reply(connection: _Connection) -> Reply | ServerError:
     except ResponseError as error:
         return error_of_reply(str(error))
     return reply
+
+
+def _malformed(address: Address) -> Malformed:
+    return Malformed(f"{address} does not speak like a Valkey server")
