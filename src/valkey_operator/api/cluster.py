@@ -11,7 +11,8 @@ from valkey_operator.api.external_access import ExternalAccess
 from valkey_operator.api.metadata import Metadata
 from valkey_operator.api.model import Model
 from valkey_operator.api.passthrough import Container, PodSecurityContext, Resources
-from valkey_operator.api.rule import ATOMIC, BY_NAME, INT32, INT64, STORED_DEFAULT, Rule
+from valkey_operator.api.port_rules import PORT_RULES
+from valkey_operator.api.rule import ATOMIC, INT32, INT64, STORED_DEFAULT, Rule, list_map
 from valkey_operator.api.scheduling import Scheduling
 from valkey_operator.api.status import ClusterStatus
 from valkey_operator.api.users import User
@@ -67,11 +68,11 @@ class ValkeyClusterSpec(Model):
     scheduling: Scheduling = Scheduling()
     """Where the pods run."""
 
-    users: Annotated[tuple[User, ...], Field(max_length=64), BY_NAME] = ()
+    users: Annotated[tuple[User, ...], Field(max_length=64), list_map("name")] = ()
     """Who may log in. Without users the user "default" gets a generated password, found in the Secret `<cluster>-connection`. With
     users, "default" is off unless it is listed."""
 
-    containers: Annotated[tuple[Container, ...], Field(max_length=16), BY_NAME] = ()
+    containers: Annotated[tuple[Container, ...], Field(max_length=16), list_map("name")] = ()
     """Patches of the pods' containers, merged by name as in a strategic merge patch; `server` is Valkey's. Other names are added as
     further containers."""
 
@@ -91,8 +92,10 @@ class ValkeyClusterSpec(Model):
         Rule(
             cel=f"self.shards > {MAX_NODES} || self.replicas > {MAX_REPLICAS} || self.shards * (1 + self.replicas) <= {MAX_NODES}",
             message=f"shards × (1 + replicas) must be at most {MAX_NODES}, the largest cluster that Valkey recommends: lower one of them",
+            holds=lambda spec: spec.shards * (1 + spec.replicas) <= MAX_NODES,
             field_path=".shards",
         ),
+        *PORT_RULES,
     )
 
 

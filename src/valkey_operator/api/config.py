@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from valkey_operator.api.rule import Rule, Schema, quoted
+from valkey_operator.api.rule import CONTROL, Check, Rule, Schema, quoted
 
 MAX_SETTINGS = 128
 MAX_KEY = 128
+MAX_VALUE = 1024
 KEY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
-CONTROL = r"[\x00-\x1f\x7f]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,51 +72,47 @@ RESERVED = (
 )
 
 
-def mistakes(config: Mapping[str, str]) -> tuple[str, ...]:
-    """What is wrong with the settings, as sentences that name keys and never values; empty when nothing is."""
-    folded: dict[str, list[str]] = {}
-    for key in sorted(config):
-        folded.setdefault(key.lower(), []).append(key)
-    return (
-        *(f"{key!r} is no setting's name: {_KEY_WORDS}" for key in sorted(config) if not re.fullmatch(KEY, key)),
-        *(f"{key}: {_VALUE_WORDS}" for key in sorted(config) if re.search(CONTROL, config[key])),
-        *(f"{key}: {reserved.why}" for reserved in RESERVED for key in reserved.of(config)),
-        *(f"{', '.join(keys)}: {_TWICE_WORDS}" for keys in folded.values() if len(keys) > 1),
+KEY_WORDS = f"has a key that is no setting's name: use letters, digits, '.', '_' and '-', at most {MAX_KEY}"
+VALUE_WORDS = "the value has a line break or another control character: write one line"
+TWICE_WORDS = "has a setting twice, in two cases of letters: keep one"
+
+
+def mistakes(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """All that is wrong with the settings, in words that name keys and never values; empty when nothing is."""
+    control = sorted(key for key, value in config.items() if re.search(CONTROL, value))
+    findings = (
+        (KEY_WORDS, not all(re.fullmatch(KEY, key) for key in config)),
+        (_of(control, VALUE_WORDS), control),
+        (TWICE_WORDS, len({key.lower() for key in config}) < len(config)),
+        *((_of(reserved.of(config), reserved.why), reserved.of(config)) for reserved in RESERVED),
     )
+    return tuple(("", words) for words, found in findings if found)
 
 
-_KEY_WORDS = f"use letters, digits, '.', '_' and '-', at most {MAX_KEY}"
-_VALUE_WORDS = "the value has a line break or another control character: write one line"
-_TWICE_WORDS = "one setting in two cases of letters: keep one"
+def _of(keys: Sequence[str], words: str) -> str:
+    """The words as the API server says them, after the keys as CEL prints a list."""
+    return f"{json.dumps(keys)}: {words}"
 
 
-def _checked(config: Mapping[str, str]) -> Mapping[str, str]:
-    found = mistakes(config)
-    if found:
-        raise ValueError("; ".join(found))
-    return config
-
-
-def _reserved_rule(reserved: Reserved) -> Rule:
-    found = f"self.filter(k, k.matches({quoted(reserved.pattern)}))"
+def _naming_rule(condition: str, words: str, *, fallback: str) -> Rule:
+    """Refuses settings for whose key `k` the CEL condition is true; the message begins with those keys."""
     return Rule(
-        cel=f"!self.exists(k, k.matches({quoted(reserved.pattern)}))",
-        message=reserved.why,
-        message_expression=f"'%s: {reserved.why}'.format([{found}])",
+        cel=f"!self.exists(k, {condition})",
+        message=fallback,
+        message_expression=f"'%s: {words}'.format([self.filter(k, {condition}).sort()])",
     )
 
 
 Config = Annotated[
-    Mapping[str, Annotated[str, Field(max_length=4096)]],
+    Mapping[str, Annotated[str, Field(max_length=MAX_VALUE)]],
+    Field(max_length=MAX_SETTINGS),
     Schema({"maxProperties": MAX_SETTINGS}),
-    AfterValidator(_checked),
-    Rule(
-        cel=f"self.all(k, k.size() <= {MAX_KEY} && k.matches({quoted(KEY)}))",
-        message=f"a key is no setting's name: {_KEY_WORDS}",
+    Check(mistakes),
+    Rule(cel=f"self.all(k, k.matches({quoted(KEY)}))", message=KEY_WORDS),
+    _naming_rule(f"self[k].matches({quoted(CONTROL)})", VALUE_WORDS, fallback=VALUE_WORDS),
+    Rule(cel="self.map(k, k.lowerAscii()).distinct().size() == self.size()", message=TWICE_WORDS),
+    *(
+        _naming_rule(f"k.matches({quoted(reserved.pattern)})", reserved.why, fallback=f"has keys that are {reserved.why}")
+        for reserved in RESERVED
     ),
-    Rule(
-        cel=f"self.all(k, v, !v.matches({quoted(CONTROL)}))",
-        message=_VALUE_WORDS,
-    ),
-    *(_reserved_rule(reserved) for reserved in RESERVED),
 ]

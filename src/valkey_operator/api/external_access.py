@@ -8,10 +8,11 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from valkey_operator.api.model import Model
+from valkey_operator.api.port_rules import LAST_PORT
 from valkey_operator.api.rule import ATOMIC, INT32, STORED_DEFAULT, Rule
 from valkey_operator.api.template_rules import AnnotationTemplates, ClusterHost, NodeHost
 
-Port = Annotated[int, Field(ge=1, le=65535), INT32]
+Port = Annotated[int, Field(ge=1, le=LAST_PORT), INT32]
 
 
 class ExternalAccessType(StrEnum):
@@ -63,7 +64,11 @@ class NodePort(Model):
         tuple[AddressType, ...],
         Field(min_length=1, max_length=5),
         ATOMIC,
-        Rule(cel="self.all(t, self.exists_one(u, u == t))", message="names a type twice: list each at most once"),
+        Rule(
+            cel="self.all(t, self.exists_one(u, u == t))",
+            message="names a type twice: list each at most once",
+            holds=lambda types: len(set(types)) == len(types),
+        ),
     ] = (AddressType.EXTERNAL_IP, AddressType.INTERNAL_IP)
     """Which address of a Kubernetes node is advertised without advertisedHost: the first of these types that all Kubernetes nodes in
     use have; types are never mixed. [ExternalIP, InternalIP] when unset."""
@@ -72,6 +77,7 @@ class NodePort(Model):
         Rule(
             cel="!has(self.stride) || has(self.startPort)",
             message="counts from startPort: set startPort too, or remove stride",
+            holds=lambda ports: not ports.is_set("stride") or ports.is_set("start_port"),
             field_path=".stride",
             reason="FieldValueForbidden",
         ),
@@ -128,24 +134,30 @@ class ExternalAccess(Model):
         Rule(
             cel="!self.enabled || has(self.type)",
             message="say how clients outside reach the cluster: set type to NodePort",
+            holds=lambda access: not access.enabled or access.is_set("type"),
             field_path=".type",
             reason="FieldValueRequired",
         ),
         Rule(
             cel="!has(self.advertisedPort) || !has(self.type) || self.type != 'NodePort'",
             message="with type NodePort the ports that Kubernetes allocates are advertised: remove it; to ask for certain ports set nodePort.startPort",
+            holds=lambda access: (
+                access.advertised_port is None or not access.is_set("type") or access.type != ExternalAccessType.NODE_PORT
+            ),
             field_path=".advertisedPort",
             reason="FieldValueForbidden",
         ),
         Rule(
             cel="!has(self.bootstrapHost) || !has(self.bootstrapService) || self.bootstrapService",
             message="there is no Service of all shards while bootstrapService is false: remove one of the two",
+            holds=lambda access: access.bootstrap_host is None or access.bootstrap_service,
             field_path=".bootstrapHost",
             reason="FieldValueForbidden",
         ),
         Rule(
             cel="!has(self.nodePort) || !has(self.nodePort.bootstrapPort) || !has(self.bootstrapService) || self.bootstrapService",
             message="there is no Service of all shards while bootstrapService is false: remove one of the two",
+            holds=lambda access: access.node_port.bootstrap_port is None or access.bootstrap_service,
             field_path=".nodePort.bootstrapPort",
             reason="FieldValueForbidden",
         ),

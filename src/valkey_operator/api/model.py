@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from valkey_operator.api.docstrings import attribute_docstrings, prose
-from valkey_operator.api.rule import VALIDATIONS, Rule
+from valkey_operator.api.rule import VALIDATIONS, Broken, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pydantic import GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
-    from pydantic_core import CoreSchema
+    from pydantic_core import CoreSchema, ErrorDetails
 
 
 class SpecInvalid(ValueError):  # noqa: N818  # it is a finding about what somebody wrote, not an error of ours
@@ -27,7 +27,7 @@ class SpecInvalid(ValueError):  # noqa: N818  # it is a finding about what someb
 
 
 class Model(BaseModel):
-    """A frozen part of a stored object. `rules` are enforced by the API server on the object that the class describes."""
+    """A frozen part of a stored object. `rules` are enforced on the object that the class describes."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
@@ -39,15 +39,26 @@ class Model(BaseModel):
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
-            raise SpecInvalid(tuple(_sentence(path, detail["loc"], detail["msg"]) for detail in error.errors())) from None
+            raise SpecInvalid(tuple(sentence for detail in error.errors() for sentence in _sentences(path, detail))) from None
 
     def to_dict(self) -> dict[str, Any]:
         """The object as JSON values under its camelCase names; absent fields are left out."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
+    def is_set(self, field: str) -> bool:
+        """Whether somebody wrote the field (by its Python name), as `has()` in a rule would say."""
+        return field in self.model_fields_set
+
+    @model_validator(mode="after")
+    def _keeps_the_rules(self) -> Self:
+        broken = [mistake for rule in self.rules for mistake in rule.mistakes(self)]
+        if broken:
+            raise Broken(broken)
+        return self
+
     @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        schema = handler(core_schema)
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler(core)
         described = handler.resolve_ref_schema(schema)
         described["description"] = prose(cls.__doc__ or "")
         for attribute, text in attribute_docstrings(cls).items():
@@ -57,6 +68,10 @@ class Model(BaseModel):
         return schema
 
 
-def _sentence(path: str, loc: tuple[int | str, ...], message: str) -> str:
-    where = path + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc)
-    return f"{where}: {message.removeprefix('Value error, ')}"
+def _sentences(path: str, detail: ErrorDetails) -> Iterator[str]:
+    where = path + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in detail["loc"])
+    match detail.get("ctx", {}).get("error"):
+        case Broken(mistakes=mistakes):
+            yield from (f"{where}{below}: {words}" for below, words in mistakes)
+        case _:
+            yield f"{where}: {detail['msg']}"

@@ -5,10 +5,10 @@ They stay dicts, since a model would drop the fields that a newer Kubernetes has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from valkey_operator.api.rule import Structure
+from valkey_operator.api.rule import Check, Structure
 
 Json = dict[str, Any]
 
@@ -101,9 +101,14 @@ POD_SECURITY_CONTEXT = _open(
     runAsNonRoot={"type": "boolean", "description": "Whether root is refused."},
 )
 
+
+def _missing(*fields: str) -> Callable[[Mapping[str, Any]], tuple[tuple[str, str], ...]]:
+    return lambda part: tuple((f".{field}", "Field required") for field in fields if field not in part)
+
+
 Resources = Annotated[Mapping[str, Any], Structure(RESOURCES)]
 Toleration = Annotated[Mapping[str, Any], Structure(TOLERATION)]
 Affinity = Annotated[Mapping[str, Any], Structure(AFFINITY)]
-SpreadConstraint = Annotated[Mapping[str, Any], Structure(SPREAD_CONSTRAINT)]
-Container = Annotated[Mapping[str, Any], Structure(CONTAINER)]
+SpreadConstraint = Annotated[Mapping[str, Any], Structure(SPREAD_CONSTRAINT), Check(_missing(*SPREAD_CONSTRAINT["required"]))]
+Container = Annotated[Mapping[str, Any], Structure(CONTAINER), Check(_missing("name"))]
 PodSecurityContext = Annotated[Mapping[str, Any], Structure(POD_SECURITY_CONTEXT)]

@@ -1,18 +1,34 @@
-"""Sentences that the API server enforces: CEL rules and the other Kubernetes parts of a schema, written beside the Python types."""
+"""Sentences that the API server enforces, each as a CEL rule with its twin in Python.
+
+The twin is for objects that were stored before the API server knew the rule: there the same words become a condition.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from pydantic_core import core_schema
 
-    from pydantic import GetJsonSchemaHandler
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
 VALIDATIONS = "x-kubernetes-validations"
+CONTROL = r"[\x00-\x1f\x7f]"
+"""A line break or another control character: whoever can smuggle one into a file of ours can write its next line."""
+
+
+class Broken(ValueError):  # noqa: N818  # a finding about a value, not an error of ours
+    """A value breaks rules: `mistakes` are pairs of a path below the value (`.stride`, or empty) and what to do."""
+
+    def __init__(self, mistakes: Iterable[tuple[str, str]]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(f"{path}: {words}" if path else words for path, words in self.mistakes))
 
 
 def quoted(text: str) -> str:
@@ -22,15 +38,17 @@ def quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One sentence about a value; the API server refuses what makes it false, with a message that says what to do.
+    """One sentence about a value; what makes it false is refused with a message that says what to do.
 
     On a field (`Annotated[int, Rule(...)]`) `self` is that field; in a model's `rules` it is the object. Without `field_path` the
     message of an object names only the object, so give it; never let a rule on a value that may be secret print that value: put it
-    on the object around it, with `field_path` and reason FieldValueForbidden.
+    on the object around it, with `field_path` and reason FieldValueForbidden. `holds` is the twin of `cel`; a rule about the change
+    from one value to the next has none.
     """
 
     cel: str
     message: str
+    holds: Callable[[Any], bool] | None = None
     message_expression: str = ""
     field_path: str = ""
     reason: Literal["", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"] = ""
@@ -48,29 +66,69 @@ class Rule:
         }
         return {key: value for key, value in parts.items() if value}
 
-    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        schema = dict(handler(core_schema))
-        schema[VALIDATIONS] = [*schema.get(VALIDATIONS, ()), self.to_dict()]
-        return schema
+    def mistakes(self, value: object) -> tuple[tuple[str, str], ...]:
+        """What the value breaks of this rule, as `Broken` tells it; empty when it holds."""
+        return () if self.holds is None or self.holds(value) else ((self.field_path, self.message),)
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return _checked_by(self.mistakes, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler(core)
+        return {**schema, VALIDATIONS: [*schema.get(VALIDATIONS, ()), self.to_dict()]}
+
+
+def matches(pattern: str, message: str) -> Rule:
+    """A text must match the pattern; `message` says in words what a schema's own pattern would leave to be guessed."""
+    return Rule(cel=f"self.matches({quoted(pattern)})", message=message, holds=lambda text: re.search(pattern, text) is not None)
+
+
+def all_match(pattern: str, message: str) -> Rule:
+    """The same of every text in a list: one rule per list costs the API server less than one per entry."""
+    return Rule(
+        cel=f"self.all(e, e.matches({quoted(pattern)}))",
+        message=message,
+        holds=lambda texts: all(re.search(pattern, text) for text in texts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check in Python of what the schema's own keywords or another rule say to the API server."""
+
+    mistakes: Callable[[Any], tuple[tuple[str, str], ...]]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return _checked_by(self.mistakes, handler(source))
+
+
+def _checked_by(mistakes: Callable[[Any], tuple[tuple[str, str], ...]], inner: CoreSchema) -> CoreSchema:
+    def check(value: Any) -> Any:  # noqa: ANN401  # whatever the field holds
+        found = mistakes(value)
+        if found:
+            raise Broken(found)
+        return value
+
+    return core_schema.no_info_after_validator_function(check, inner)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """Keys of the field's schema that Python types do not tell: list types, formats, or a whole hand-written structure."""
+    """Keys of the field's schema that Python types do not tell: list types, formats, sizes of maps."""
 
-    keys: Mapping[str, Any] = field(default_factory=dict)
+    keys: dict[str, Any]
 
-    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {**handler(core_schema), **self.keys}
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(core), **self.keys}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:
     """A hand-written schema in place of the one that Python's type would give."""
 
-    schema: Mapping[str, Any]
+    schema: dict[str, Any]
 
-    def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return dict(self.schema)
 
 
@@ -80,5 +138,10 @@ operator and never counts as set where a rule forbids the field."""
 
 INT32 = Schema({"format": "int32"})
 INT64 = Schema({"format": "int64"})
+DATE_TIME = Schema({"format": "date-time"})
 ATOMIC = Schema({"x-kubernetes-list-type": "atomic"})
-BY_NAME = Schema({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
+
+
+def list_map(key: str) -> Schema:
+    """Entries of the list are told apart by the key, so that each may have another owner."""
+    return Schema({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from operator import attrgetter
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -59,7 +60,11 @@ class Pinning(Model):
         tuple[Annotated[str, Field(min_length=1, max_length=63, pattern=LABEL_VALUE)], ...],
         Field(min_length=1, max_length=32),
         ATOMIC,
-        Rule(cel="self.all(z, self.exists_one(y, y == z))", message="names a zone twice: list each once"),
+        Rule(
+            cel="self.all(z, self.exists_one(y, y == z))",
+            message="names a zone twice: list each once",
+            holds=lambda zones: len(set(zones)) == len(zones),
+        ),
         Rule(
             cel="self == oldSelf",
             message="cannot be changed while set: remove pinning, wait until the cluster is Ready, then set the new zones",
@@ -90,22 +95,34 @@ def _any_is(paths: tuple[str, ...], mode: SpreadMode) -> str:
     return "(" + " || ".join(_is(path, mode) for path in paths) + ")"
 
 
+def _those(scheduling: object, paths: tuple[str, ...], mode: SpreadMode) -> int:
+    """How many of the spreads at the paths have the mode."""
+    return sum(attrgetter(f"{path}.mode")(scheduling) == mode for path in paths)
+
+
 def _at_most_one(paths: tuple[str, ...], mode: SpreadMode, field_path: str) -> Rule:
-    counted = " + ".join(f"({_is(path, mode)} ? 1 : 0)" for path in paths)
-    names = " and ".join(path.rsplit(".", 1)[1] for path in paths) if len(paths) == 2 else "shard, primaries and pods"  # noqa: PLR2004  # "a and b" needs two
+    names = ", ".join(path.rsplit(".", 1)[1] for path in paths)
     return Rule(
-        cel=f"{counted} <= 1",
-        message=f"at most one of {names} may be {mode}, since each becomes a spread constraint of the same kind: choose another mode for the others",
+        cel=" + ".join(f"({_is(path, mode)} ? 1 : 0)" for path in paths) + " <= 1",
+        message=f"at most one of {names} may be {mode}, since a pod may have only one such spread constraint: choose another mode for the others",
+        holds=lambda scheduling: _those(scheduling, paths, mode) <= 1,
         field_path=field_path,
     )
 
 
 def _no_collision(paths: tuple[str, ...], mode: SpreadMode, *, key: str, when: str) -> Rule:
-    place = "node.spread" if key == HOSTNAME_KEY else "zone.spread"
+    place = paths[0].rsplit(".", 1)[0]
     return Rule(
         cel=f"!has(self.topologySpreadConstraints) || !{_any_is(paths, mode)} || "
         f"!self.topologySpreadConstraints.exists(c, c.topologyKey == '{key}' && c.whenUnsatisfiable == '{when}')",
         message=f"a constraint on {key} with {when} collides with {place} set to {mode}: remove one of the two",
+        holds=lambda scheduling: (
+            not _those(scheduling, paths, mode)
+            or not any(
+                constraint.get("topologyKey") == key and constraint.get("whenUnsatisfiable") == when
+                for constraint in scheduling.topology_spread_constraints
+            )
+        ),
         field_path=".topologySpreadConstraints",
     )
 
@@ -149,12 +166,16 @@ class Scheduling(Model):
         Rule(
             cel=f"!has(self.zone) || !has(self.zone.pinning) || !({_any_is(_ZONE, SpreadMode.REQUIRED)} || {_any_is(_ZONE, SpreadMode.PREFERRED)})",
             message="pods that are pinned to zones cannot be spread over them as well: remove pinning, or set every zone.spread mode to Disabled",
+            holds=lambda scheduling: (
+                scheduling.zone.pinning is None or _those(scheduling, _ZONE, SpreadMode.DISABLED) == len(_ZONE)
+            ),
             field_path=".zone.pinning",
             reason="FieldValueForbidden",
         ),
         Rule(
             cel=f"!has(self.zone) || !has(self.zone.pinning) || !has(self.nodeSelector) || !('{ZONE_KEY}' in self.nodeSelector)",
             message=f"{ZONE_KEY} is set by zone.pinning: remove it here, or remove pinning",
+            holds=lambda scheduling: scheduling.zone.pinning is None or ZONE_KEY not in scheduling.node_selector,
             field_path=".nodeSelector",
             reason="FieldValueForbidden",
         ),

@@ -70,6 +70,15 @@ class Kind:
 AGE = Column(name="Age", type="date", path=".metadata.creationTimestamp")
 
 
+NAME_RULE = Rule(
+    # names never change, so only a creation needs to be asked
+    cel="oldSelf.hasValue() || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+    message="must be lower-case letters, digits and '-', begin with a letter and end with a letter or digit: Services are named after it",
+    field_path=".metadata.name",
+    optional_old_self=True,
+)
+
+
 def _rendered_host(field: str) -> Rule:
     """Refuses a template whose host gets too long with the cluster's own name and the digits of its last shard.
 
@@ -100,8 +109,12 @@ CLUSTER = Kind(
     status=ClusterStatus,
     plural="valkeyclusters",
     short_name="vkc",
-    name_schema={"type": "string", "maxLength": MAX_NAME, "pattern": "^[a-z]([-a-z0-9]*[a-z0-9])?$"},
-    rules=(_rendered_host("advertisedHost"), _rendered_host("bootstrapHost")),
+    name_schema={
+        "type": "string",
+        "maxLength": MAX_NAME,
+        "description": f"An RFC 1035 label of at most {MAX_NAME} characters, so that all names made from it fit.",
+    },
+    rules=(NAME_RULE, _rendered_host("advertisedHost"), _rendered_host("bootstrapHost")),
     columns=(
         Column(name="State", path=".status.state"),
         Column(name="Shards", type="integer", path=".spec.shards"),

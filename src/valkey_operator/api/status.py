@@ -8,13 +8,10 @@ from pydantic import Field, ValidationError
 
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, State
 from valkey_operator.api.model import Model
-from valkey_operator.api.rule import ATOMIC, INT32, INT64, Schema
+from valkey_operator.api.rule import ATOMIC, DATE_TIME, INT32, INT64, list_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-BY_TYPE = Schema({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
-DATE_TIME = Schema({"format": "date-time"})
 
 
 class Condition(Model):
@@ -79,9 +76,7 @@ class ShardEndpoint(Model):
     address: str = ""
     """Both, as host:port."""
 
-    nodes: Annotated[
-        tuple[NodeEndpoint, ...], Schema({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["node"]})
-    ] = ()
+    nodes: Annotated[tuple[NodeEndpoint, ...], list_map("node")] = ()
     """The nodes of the shard, one by one."""
 
 
@@ -110,9 +105,7 @@ class ExternalAccessStatus(Model):
     bootstrap: Bootstrap | None = None
     """Where clients outside begin."""
 
-    endpoints: Annotated[
-        tuple[ShardEndpoint, ...], Schema({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["shard"]})
-    ] = ()
+    endpoints: Annotated[tuple[ShardEndpoint, ...], list_map("shard")] = ()
     """The shards, one by one."""
 
 
@@ -140,7 +133,7 @@ class ClusterStatus(Model):
     external_access: ExternalAccessStatus | None = None
     """What clients outside can reach; absent when external access is off."""
 
-    conditions: Annotated[tuple[Condition, ...], BY_TYPE] = ()
+    conditions: Annotated[tuple[Condition, ...], list_map("type")] = ()
     """Ready, Progressing, Degraded, ClusterFormed, SlotsAssigned, ExternalAccessReady and ConfigurationWarning, each with its reason."""
 
     @classmethod

@@ -18,6 +18,7 @@ SAMPLES = {"name": "a", "namespace": "a", "shard": "0", "node": "0"}
 """The shortest values: a template that is refused with them is wrong in every cluster."""
 
 TOKEN = r"[{][^{}]*[}]"  # noqa: S105  # a pattern, no password
+WORD = r"[{]([A-Za-z_]+)[}]"
 NUMBER_AT_END = r"(^|[.])[0-9]+$"
 
 UNBALANCED = "has a brace without its partner: write placeholders as {name}"
@@ -60,7 +61,7 @@ def host_mistakes(host: str) -> tuple[str, ...]:
     labels = host.split(".")
     findings = (
         ("{" in host or "}" in host, UNBALANCED),
-        (host != host.lower(), UPPER_CASE),
+        (any("A" <= letter <= "Z" for letter in host), UPPER_CASE),
         (len(host) > MAX_HOST, LONG_HOST),
         (any(len(label) > MAX_LABEL for label in labels), LONG_LABEL),
         (not all(_LABEL.fullmatch(label) for label in labels), NO_HOST),
@@ -80,12 +81,4 @@ def is_ipv4(host: str) -> bool:
 
 def annotation_mistakes(value: str) -> tuple[str, ...]:
     """What is wrong with an annotation's value: only an unknown `{word}`, since annotations may hold JSON."""
-    return () if all(token in known_tokens() for token in re.findall(WORD, value)) else (unknown(NODE_PLACEHOLDERS),)
-
-
-WORD = r"[{][A-Za-z_]+[}]"
-
-
-def known_tokens() -> frozenset[str]:
-    """All placeholders with their braces."""
-    return frozenset(f"{{{word}}}" for word in NODE_PLACEHOLDERS)
+    return () if all(word in NODE_PLACEHOLDERS for word in re.findall(WORD, value)) else (unknown(NODE_PLACEHOLDERS),)

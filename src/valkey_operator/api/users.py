@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from valkey_operator.api.model import Model
-from valkey_operator.api.rule import ATOMIC, STORED_DEFAULT, Rule
+from valkey_operator.api.rule import ATOMIC, CONTROL, STORED_DEFAULT, Rule, all_match, matches, quoted
 
-CommandName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[@A-Za-z0-9|_-]+$")]
-Pattern = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^\x00-\x20\x7f]+$")]
+USER_NAME = r"^[A-Za-z0-9_.:@+-]+$"
+PLAIN_PASSWORD = r"(^| )[<>]"  # noqa: S105  # a pattern, no password
+SECRET_KEY = r"^[-._a-zA-Z0-9]+$"  # noqa: S105  # the same
 
-USER_NAME = r"^[A-Za-z0-9.:@+-][A-Za-z0-9_.:@+-]*$"
+CommandNames = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=128)], ...],
+    Field(max_length=128),
+    ATOMIC,
+    all_match(
+        r"^[@A-Za-z0-9|_-]+$",
+        "holds something that is no command: write a name, command|subcommand or @category, without + and -",
+    ),
+]
+Patterns = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=512)], ...],
+    Field(max_length=128),
+    ATOMIC,
+    all_match(
+        r"^[^\x00-\x20\x7f]+$",
+        "holds a pattern with a space or a control character, which an ACL cannot express: use ? in its place",
+    ),
+]
 
 
 class PasswordSecret(Model):
@@ -22,7 +41,10 @@ class PasswordSecret(Model):
     """The Secret's name. `<cluster>-users` when unset."""
 
     keys: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")], ...], Field(max_length=16), ATOMIC
+        tuple[Annotated[str, Field(min_length=1, max_length=253)], ...],
+        Field(max_length=16),
+        ATOMIC,
+        all_match(SECRET_KEY, "holds something that is no key of a Secret: use letters, digits, '-', '_' and '.'"),
     ] = ()
     """Keys in the Secret; each holds one password and all of them are valid, so that a password can be changed without an interruption.
     The user's name when unset."""
@@ -31,37 +53,42 @@ class PasswordSecret(Model):
 class Commands(Model):
     """Which commands a user may call."""
 
-    allow: Annotated[tuple[CommandName, ...], Field(max_length=256), ATOMIC] = ()
+    allow: CommandNames = ()
     """Commands, `command|subcommand` or `@category` that are allowed. Example: ["@read", "set", "config|get"]."""
 
-    deny: Annotated[tuple[CommandName, ...], Field(max_length=256), ATOMIC] = ()
+    deny: CommandNames = ()
     """The same, denied; applied after allow. Example: ["@dangerous"]."""
 
 
 class Keys(Model):
     """Which keys a user may touch, as patterns with `*`, `?` and `[…]`."""
 
-    read_write: Annotated[tuple[Pattern, ...], Field(max_length=256), ATOMIC] = ()
+    read_write: Patterns = ()
     """Keys that may be read and written. Example: ["app:*"]."""
 
-    read_only: Annotated[tuple[Pattern, ...], Field(max_length=256), ATOMIC] = ()
+    read_only: Patterns = ()
     """Keys that may only be read."""
 
-    write_only: Annotated[tuple[Pattern, ...], Field(max_length=256), ATOMIC] = ()
+    write_only: Patterns = ()
     """Keys that may only be written."""
 
 
 class Channels(Model):
     """Which Pub/Sub channels a user may use."""
 
-    patterns: Annotated[tuple[Pattern, ...], Field(max_length=256), ATOMIC] = ()
+    patterns: Patterns = ()
     """Channels as patterns; all others are closed. Example: ["news:*"]."""
 
 
 class User(Model):
     """One user of the cluster. The operator's own users (their names begin with _) exist beside these."""
 
-    name: Annotated[str, Field(min_length=1, max_length=128, pattern=USER_NAME)]
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=128),
+        matches(USER_NAME, "must hold only letters, digits and . _ : @ + -"),
+        matches("^[^_]", "names that begin with _ belong to the operator's own users: choose another name"),
+    ]
     """The user's name: letters, digits and . _ : @ + -, not beginning with _. "default" is the user of clients that give no name."""
 
     enabled: Annotated[bool, STORED_DEFAULT] = True
@@ -88,7 +115,44 @@ class User(Model):
     permissions: Annotated[str, Field(max_length=4096)] = ""
     """Further rules in Valkey's ACL language, applied last. No passwords: they belong in the Secret. Example: "+@read ~cache:*"."""
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            cel="!has(self.nopass) || !self.nopass || !has(self.passwordSecret)",
+            message="with nopass any password is right: remove one of the two",
+            holds=lambda user: not user.nopass or not user.is_set("password_secret"),
+            field_path=".passwordSecret",
+            reason="FieldValueForbidden",
+        ),
+        Rule(
+            cel="!has(self.nopass) || !self.nopass || !has(self.resetpass) || !self.resetpass",
+            message="takes away what nopass gives: remove one of the two",
+            holds=lambda user: not user.nopass or not user.resetpass,
+            field_path=".resetpass",
+            reason="FieldValueForbidden",
+        ),
+        Rule(
+            cel="!self.enabled || (has(self.nopass) && self.nopass) || (has(self.resetpass) && self.resetpass)"
+            f" || self.name.matches({quoted(SECRET_KEY)}) || (has(self.passwordSecret) && has(self.passwordSecret.keys))",
+            message="no key of a Secret can be named like this user: say in passwordSecret.keys which keys hold the passwords",
+            holds=lambda user: not user.needs_password or all(re.search(SECRET_KEY, key) for key in user.secret_keys),
+            field_path=".passwordSecret.keys",
+            reason="FieldValueRequired",
+        ),
+        Rule(
+            cel=f"!has(self.permissions) || !self.permissions.matches({quoted(CONTROL)})",
+            message="has a line break or another control character: write all rules on one line",
+            holds=lambda user: not re.search(CONTROL, user.permissions),
+            field_path=".permissions",
+            reason="FieldValueForbidden",
+        ),
+        Rule(
+            cel=f"!has(self.permissions) || !self.permissions.matches({quoted(PLAIN_PASSWORD)})",
+            message="has a password in plain text, which everybody who may read this object sees: put it into the Secret of passwordSecret",
+            holds=lambda user: not re.search(PLAIN_PASSWORD, user.permissions),
+            field_path=".permissions",
+            reason="FieldValueForbidden",
+        ),
+    )
 
     def secret_name(self, cluster: str) -> str:
         """The Secret that holds the user's passwords."""
