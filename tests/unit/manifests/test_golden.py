@@ -6,8 +6,8 @@ from pathlib import Path
 import kubernetes_validate
 import pytest
 import yaml
-from golden.orders import WANTED, orders
 
+from golden.orders import WANTED, orders
 from valkey_operator.manifests.render import manifest
 
 GOLDEN = Path(__file__).parents[2] / "golden"
