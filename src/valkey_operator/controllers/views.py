@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from valkey_operator.api.cluster import ValkeyCluster
 from valkey_operator.api.model import SpecInvalid
 from valkey_operator.api.node import ValkeyNode
+from valkey_operator.api.status import ClusterStatus
 from valkey_operator.core import names, observed
 from valkey_operator.kube.fields import owned
 
@@ -68,6 +69,8 @@ class InvalidCluster:
     namespace: str
     uid: str
     generation: int
+    status: ClusterStatus
+    """As last written; it outlives the mistake."""
     mistakes: tuple[str, ...]
     """Sentences that name the field."""
 
@@ -101,6 +104,7 @@ def cluster(obj: Object) -> observed.Cluster | InvalidCluster | None:
             namespace=metadata["namespace"],
             uid=metadata["uid"],
             generation=metadata["generation"],
+            status=ClusterStatus.parse(obj.get("status") or {}),
             mistakes=error.mistakes,
         )
     return observed.Cluster(

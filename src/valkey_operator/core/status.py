@@ -32,12 +32,21 @@ class Failure:
     message: str
     external: bool = False
     """Whether it concerns external access alone, so that the cluster itself may be Ready."""
+    passing: bool = False
+    """Whether the next look may find it gone: it explains a condition that is not well anyway, and makes none so."""
 
 
 def is_formed(status: ClusterStatus) -> bool:
     """Whether the cluster ever was whole."""
     condition = status.condition(ConditionType.CLUSTER_FORMED)
     return condition is not None and condition.status is ConditionStatus.TRUE
+
+
+def is_settled(status: ClusterStatus, *, generation: int) -> bool:
+    """Whether nothing was left to do when this was written, for the spec as it is now."""
+    outside = status.condition(ConditionType.EXTERNAL_ACCESS_READY)
+    well = status.state is State.READY and (outside is None or outside.status is ConditionStatus.TRUE)
+    return well and status.observed_generation == generation
 
 
 def cluster_status(
@@ -53,7 +62,7 @@ def cluster_status(
     """What was observed, as a status; `external_lack` is what keeps external access from being ready."""
     formed = health.whole or is_formed(observed.cluster.status)
     first = health.lacks[0] if health.lacks else None
-    write = _Writer(observed.cluster, now)
+    write = _Writer(observed.cluster.status, observed.cluster.generation, now)
     conditions = [
         write(
             ConditionType.READY,
@@ -95,43 +104,41 @@ def cluster_status(
     )
 
 
-def refused_status(cluster: Cluster, mistakes: Sequence[str], *, now: datetime) -> ClusterStatus:
+def refused_status(status: ClusterStatus, mistakes: Sequence[str], *, generation: int, now: datetime) -> ClusterStatus:
     """The status of a stored object that says what this operator cannot do: nothing is changed until it is corrected."""
-    write = _Writer(cluster, now)
+    write = _Writer(status, generation, now)
     message = "; ".join(mistakes)
-    kept = tuple(c for c in cluster.status.conditions if c.type not in (ConditionType.READY, ConditionType.PROGRESSING))
-    return cluster.status.model_copy(
-        update={
-            "state": State.FAILED,
-            "reason": Reason.INVALID_SPEC.value,
-            "message": message,
-            "observed_generation": cluster.generation,
-            "conditions": (
-                write(ConditionType.READY, False, Reason.INVALID_SPEC, message),
-                write(ConditionType.PROGRESSING, False, Reason.INVALID_SPEC, "waits for the spec to be corrected"),
-                *kept,
-            ),
-        }
+    written = (
+        write(ConditionType.READY, False, Reason.INVALID_SPEC, message),
+        write(ConditionType.PROGRESSING, False, Reason.INVALID_SPEC, "waits for the spec to be corrected"),
     )
+    kept = tuple(
+        condition for condition in status.conditions if condition.type not in (ConditionType.READY, ConditionType.PROGRESSING)
+    )
+    words = {"state": State.FAILED, "reason": Reason.INVALID_SPEC.value, "message": message}
+    return status.model_copy(update={**words, "observed_generation": generation, "conditions": (*written, *kept)})
 
 
 def with_failures(status: ClusterStatus, cluster: Cluster, failures: Sequence[Failure], *, now: datetime) -> ClusterStatus:
     """The status with what failed in the same pass: an action that failed is never hidden by a condition that looks well."""
-    write = _Writer(cluster, now)
+    write = _Writer(cluster.status, cluster.generation, now)
     changed: dict[str, Condition] = {condition.type: condition for condition in status.conditions}
-    external_failures = [failure for failure in failures if failure.external]
-    internal = [failure for failure in failures if not failure.external]
-    if external_failures:
-        first = external_failures[0]
+    ready = changed[ConditionType.READY]
+    lasting = [failure for failure in failures if not failure.passing]
+    outside = next((failure for failure in lasting if failure.external), None)
+    inside = next((failure for failure in lasting if not failure.external), None)
+    if outside is not None:
         changed[ConditionType.EXTERNAL_ACCESS_READY] = write(
-            ConditionType.EXTERNAL_ACCESS_READY, False, first.reason, first.message
+            ConditionType.EXTERNAL_ACCESS_READY, False, outside.reason, outside.message
         )
-    if internal:
-        first = internal[0]
-        changed[ConditionType.DEGRADED] = write(ConditionType.DEGRADED, True, first.reason, first.message)
-        changed[ConditionType.READY] = write(ConditionType.READY, False, first.reason, first.message)
+    if inside is not None:
+        changed[ConditionType.DEGRADED] = write(ConditionType.DEGRADED, True, inside.reason, inside.message)
+        changed[ConditionType.READY] = write(ConditionType.READY, False, inside.reason, inside.message)
+    elif len(lasting) < len(failures) and ready.status is ConditionStatus.FALSE:
+        words = next(failure.message for failure in failures if failure.passing)
+        changed[ConditionType.READY] = ready.model_copy(update={"message": f"{ready.message} ({words})"})
     external = status.external_access
-    if external is not None and external_failures:
+    if external is not None and outside is not None:
         external = external.model_copy(update={"ready": False})
     return _with_words(
         status.model_copy(update={"conditions": tuple(changed.values()), "external_access": external}), formed=is_formed(status)
@@ -207,12 +214,14 @@ _TO_ACT_ON = frozenset(
 class _Writer:
     """Writes conditions whose time moves only when their status does."""
 
-    cluster: Cluster
+    status: ClusterStatus
+    """As last written."""
+    generation: int
     now: datetime
 
     def __call__(self, type_: ConditionType, true: bool, reason: Reason, message: str) -> Condition:  # a condition's value
         status = ConditionStatus.TRUE if true else ConditionStatus.FALSE
-        before = self.cluster.status.condition(type_)
+        before = self.status.condition(type_)
         since = before.last_transition_time if before is not None and before.status is status else stamp(self.now)
         return Condition(
             type=type_.value,
@@ -220,7 +229,7 @@ class _Writer:
             reason=reason.value,
             message=message,
             last_transition_time=since,
-            observed_generation=self.cluster.generation,
+            observed_generation=self.generation,
         )
 
 
@@ -244,7 +253,7 @@ def _warning(write: _Writer, risks: Sequence[Lack]) -> Iterator[Condition]:
     if risks:
         reason = risks[0].reason if len({risk.reason for risk in risks}) == 1 else Reason.MULTIPLE_WARNINGS
         yield write(ConditionType.CONFIGURATION_WARNING, True, reason, "; ".join(risk.message for risk in risks))
-    elif write.cluster.status.condition(ConditionType.CONFIGURATION_WARNING) is not None:
+    elif write.status.condition(ConditionType.CONFIGURATION_WARNING) is not None:
         yield write(ConditionType.CONFIGURATION_WARNING, False, Reason.NO_WARNINGS, "no risks were found")
 
 

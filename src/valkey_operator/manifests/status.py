@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from valkey_operator.manifests.metadata import Manifest
 
 
-def cluster_status(cluster: Cluster, status: ClusterStatus) -> Manifest:
+def cluster_status(name: str, *, namespace: str, uid: str, status: ClusterStatus) -> Manifest:
     """The whole status of that very ValkeyCluster."""
-    metadata = {"name": cluster.name, "namespace": cluster.namespace, "uid": cluster.uid}
+    metadata = {"name": name, "namespace": namespace, "uid": uid}
     return {"apiVersion": API_VERSION, "kind": "ValkeyCluster", "metadata": metadata, "status": status.to_dict()}
 
 

@@ -1,0 +1,148 @@
+"""What the operator knows of Kubernetes: a reflector per kind, and which clusters a change concerns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from valkey_operator.api.cluster import API_VERSION
+from valkey_operator.controllers import pod_views, secret_views, views
+from valkey_operator.core import names, observed
+from valkey_operator.kube.controller import Source
+from valkey_operator.kube.errors import Forbidden
+from valkey_operator.kube.kinds import CONFIG_MAP, NODE, POD, POD_DISRUPTION_BUDGET, SECRET, SERVICE, STATEFUL_SET, Key, Kind
+from valkey_operator.kube.reflector import Reflector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+    from valkey_operator.controllers.views import Child, InvalidCluster, Seen
+    from valkey_operator.kube.client import Kube
+    from valkey_operator.kube.observer import Observer
+
+V = TypeVar("V")
+
+VALKEY_CLUSTER = Kind(API_VERSION, "ValkeyCluster", "valkeyclusters")
+VALKEY_NODE = Kind(API_VERSION, "ValkeyNode", "valkeynodes")
+
+_OURS = f"{names.MANAGED_BY}={names.FIELD_MANAGER}"
+
+
+@dataclass(frozen=True, slots=True)
+class UserSecret:
+    """A Secret that may hold users' passwords: only that it is there and which version; its values are read when they are wanted."""
+
+    namespace: str
+    name: str
+    version: str
+
+
+class Mirror:
+    """All reflectors of the operator. Only of ValkeyClusters, and of Secrets' names, everything is seen; else only what is ours."""
+
+    def __init__(self, kube: Kube, *, namespace: str | None, reads_nodes: bool, observer: Observer) -> None:
+        """`namespace` None means all; `reads_nodes`: whether the operator has the right to read Kubernetes nodes."""
+
+        def ours(
+            kind: Kind, project: Callable[[dict[str, Any]], V | None], index: Callable[[V], Iterable[Hashable]]
+        ) -> Reflector[V]:
+            return Reflector(kube, kind, project, namespace=namespace, label_selector=_OURS, index=index, observer=observer)
+
+        self.clusters: Reflector[observed.Cluster | InvalidCluster] = Reflector(
+            kube, VALKEY_CLUSTER, views.cluster, namespace=namespace, index=lambda view: (view.namespace,), observer=observer
+        )
+        self.records = ours(VALKEY_NODE, views.record, _under)
+        self.services = ours(SERVICE, views.service, _under)
+        self.workloads = ours(STATEFUL_SET, views.workload, _under)
+        self.secrets = ours(SECRET, secret_views.secret, _under)
+        self.pods = ours(POD, pod_views.pod, _under_cluster_and_machine)
+        self.config_maps = ours(CONFIG_MAP, views.child, _child_under)
+        self.budgets = ours(POD_DISRUPTION_BUDGET, views.child, _child_under)
+        self.user_secrets: Reflector[UserSecret] = Reflector(kube, SECRET, _user_secret, namespace=namespace, observer=observer)
+        self.machines: Reflector[observed.Machine] | None = (
+            Reflector(kube, NODE, views.machine, observer=observer) if reads_nodes else None
+        )
+
+    @classmethod
+    async def of(cls, kube: Kube, *, namespace: str | None, observer: Observer) -> Mirror:
+        """A mirror that does without Kubernetes nodes where the operator may not read them."""
+        try:
+            async for _ in kube.list_pages(NODE, page=1):
+                break
+        except Forbidden:
+            return cls(kube, namespace=namespace, reads_nodes=False, observer=observer)
+        return cls(kube, namespace=namespace, reads_nodes=True, observer=observer)
+
+    def sources(self) -> Sequence[Source[Key, Any]]:
+        """The reflectors, each with the clusters that a change in it concerns."""
+        sources: list[Source[Key, Any]] = [
+            Source(self.clusters, lambda view: (Key(view.namespace, view.name),)),
+            *(Source(each, _cluster_of_seen) for each in (self.records, self.services, self.workloads, self.secrets, self.pods)),
+            *(Source(each, _cluster_of) for each in (self.config_maps, self.budgets)),
+            Source(self.user_secrets, self._users_of),
+        ]
+        if self.machines is not None:
+            sources.append(Source(self.machines, self._clusters_on))
+        return sources
+
+    def child(self, kind: str, namespace: str, name: str) -> Child | None:
+        """The object of that kind and name, if it is ours."""
+        match kind:
+            case "ConfigMap":
+                return self.config_maps.store.get(namespace, name)
+            case "PodDisruptionBudget":
+                return self.budgets.store.get(namespace, name)
+            case _:
+                reflector: Reflector[Seen[Any]] = self._seen[kind]
+                seen = reflector.store.get(namespace, name)
+                return seen.child if seen is not None else None
+
+    @property
+    def _seen(self) -> dict[str, Any]:
+        return {
+            "ValkeyNode": self.records,
+            "Service": self.services,
+            "StatefulSet": self.workloads,
+            "Secret": self.secrets,
+            "Pod": self.pods,
+        }
+
+    def _users_of(self, secret: UserSecret) -> Iterator[Key]:
+        for view in self.clusters.store.by(secret.namespace):
+            if isinstance(view, observed.Cluster) and any(user.secret_name(view.name) == secret.name for user in view.spec.users):
+                yield Key(view.namespace, view.name)
+
+    def _clusters_on(self, machine: observed.Machine) -> Iterator[Key]:
+        for seen in self.pods.store.by(machine.name):
+            yield from _cluster_of(seen.child)
+
+
+KINDS = {kind.kind: kind for kind in (VALKEY_NODE, SERVICE, STATEFUL_SET, SECRET, CONFIG_MAP, POD_DISRUPTION_BUDGET, POD)}
+"""Every kind that a plan can want, by name."""
+
+
+def _user_secret(obj: dict[str, Any]) -> UserSecret | None:
+    metadata = obj["metadata"]
+    if metadata.get("labels", {}).get(names.MANAGED_BY) == names.FIELD_MANAGER:
+        return None
+    return UserSecret(metadata["namespace"], metadata["name"], metadata["resourceVersion"])
+
+
+def _cluster_of(child: Child) -> tuple[Key, ...]:
+    return (Key(child.namespace, child.cluster),) if child.cluster else ()
+
+
+def _cluster_of_seen(seen: Seen[Any]) -> tuple[Key, ...]:
+    return _cluster_of(seen.child)
+
+
+def _child_under(child: Child) -> tuple[Hashable, ...]:
+    return _cluster_of(child)
+
+
+def _under(seen: Seen[Any]) -> tuple[Hashable, ...]:
+    return _cluster_of(seen.child)
+
+
+def _under_cluster_and_machine(seen: Seen[observed.Pod]) -> tuple[Hashable, ...]:
+    return (*_cluster_of(seen.child), *((seen.view.machine,) if seen.view.machine else ()))

@@ -1,0 +1,172 @@
+"""Looking: what the mirror holds of one cluster, what its servers say, and whether new endpoints answer."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets as randomness
+import socket
+import string
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from valkey_operator.controllers import secret_views
+from valkey_operator.core import access, names, settings
+from valkey_operator.core.observed import Observed, Passwords, Probe, Server, Unreachable
+from valkey_operator.core.users import OPERATOR
+from valkey_operator.kube.errors import NotFound
+from valkey_operator.kube.kinds import SECRET, Key
+from valkey_operator.valkey.address import Address, Credentials
+from valkey_operator.valkey.commands import MYID
+from valkey_operator.valkey.connection import Servers
+from valkey_operator.valkey.errors import Malformed, ValkeyError
+from valkey_operator.valkey.look import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from valkey_operator.controllers.mirror import Mirror
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Announcement, Cluster, Pod
+    from valkey_operator.kube.client import Kube
+    from valkey_operator.valkey.look import Look
+
+_RESOLVE_SECONDS = 2.0
+_PROBE_SECONDS = 0.5
+_PASSWORD_LENGTH = 32
+_ALPHABET = string.ascii_letters + string.digits
+
+
+class Eyes:
+    """Observes clusters. Keeps connections and the values of users' Secrets of one version, nothing that cannot be lost."""
+
+    def __init__(self, kube: Kube, mirror: Mirror, servers: Servers) -> None:
+        self._kube = kube
+        self._mirror = mirror
+        self._servers = servers
+        self._user_secrets: dict[tuple[str, str, str], secret_views.Secret] = {}
+
+    async def observe(self, cluster: Cluster, *, only: NodeIndex | None = None) -> Observed:
+        """Everything about one cluster; `only`: ask that one server and no other, for a look at rest."""
+        known = await self._known(cluster)
+        asked = {index: pod for index, pod in known.pods.items() if only in (None, index)}
+        answers = await asyncio.gather(*(self._ask(pod, known.passwords) for pod in asked.values()))
+        seen = replace(known, servers=dict(zip(asked, answers, strict=True)))
+        if only is not None:
+            return seen
+        seen = replace(seen, resolved=await _resolved(access.names_to_resolve(seen)))
+        return replace(seen, probes=await self._probes(access.candidates(seen), seen.passwords))
+
+    def address(self, ip: str, passwords: Passwords, *, port: int = names.CLIENT_PORT) -> Address:
+        """Where a server is asked, and as whom."""
+        return Address(ip, port, Credentials(OPERATOR, passwords.operator))
+
+    async def prune(self) -> None:
+        """Close connections to servers whose pods are gone, and forget Secrets of old versions."""
+        ips = {seen.view.ip for seen in self._mirror.pods.store.all()}
+        await self._servers.prune(Address(ip, names.CLIENT_PORT, Credentials(OPERATOR, "")) for ip in ips if ip is not None)
+        current = {(view.namespace, view.name, view.version) for view in self._mirror.user_secrets.store.all()}
+        self._user_secrets = {key: value for key, value in self._user_secrets.items() if key in current}
+
+    async def _known(self, cluster: Cluster) -> Observed:
+        """What the mirror holds, no server asked yet."""
+        mirror, key = self._mirror, Key(cluster.namespace, cluster.name)
+        secrets = {seen.child.name: seen.view for seen in mirror.secrets.store.by(key)}
+        system = secrets.get(names.system_secret(cluster.name))
+        servers_secret = secrets.get(names.acl_secret(cluster.name))
+        wanted = set(names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas))
+        return Observed(
+            cluster=cluster,
+            records={seen.child.index: seen.view for seen in mirror.records.store.by(key) if seen.child.index in wanted},
+            workloads={seen.child.index: seen.view for seen in mirror.workloads.store.by(key) if seen.child.index in wanted},
+            pods={seen.child.index: seen.view for seen in mirror.pods.store.by(key) if seen.child.index in wanted},
+            files=frozenset(child.index for child in mirror.config_maps.store.by(key) if child.index is not None),
+            services={seen.child.name: seen.view for seen in mirror.services.store.by(key)},
+            machines={view.name: view for view in mirror.machines.store.all()} if mirror.machines is not None else None,
+            passwords=secret_views.passwords(system) if system is not None else None,
+            fresh_passwords=Passwords(operator=_password(), replication=_password(), default=_password()),
+            acl=secret_views.acl(servers_secret) if servers_secret is not None else None,
+            user_passwords=await self._user_passwords(cluster),
+            servers={},
+        )
+
+    async def _user_passwords(self, cluster: Cluster) -> Mapping[str, tuple[str, ...] | str]:
+        found: dict[str, tuple[str, ...] | str] = {}
+        for user in cluster.spec.users:
+            if user.needs_password:
+                secret = await self._user_secret(cluster.namespace, user.secret_name(cluster.name))
+                found[user.name] = secret_views.user_passwords(user, cluster=cluster.name, secret=secret)
+        return found
+
+    async def _user_secret(self, namespace: str, name: str) -> secret_views.Secret | None:
+        """A user's Secret in the version that the mirror has seen; None where there is none."""
+        view = self._mirror.user_secrets.store.get(namespace, name)
+        if view is None:
+            return None
+        key = (view.namespace, view.name, view.version)
+        if key not in self._user_secrets:
+            try:
+                self._user_secrets[key] = secret_views.values(await self._kube.get(SECRET, name, namespace))
+            except NotFound:
+                return None
+        return self._user_secrets[key]
+
+    async def _ask(self, pod: Pod, passwords: Passwords | None) -> Server | Unreachable:
+        if pod.ip is None or not pod.running:
+            return Unreachable("its pod does not run")
+        if passwords is None:
+            return Unreachable("there is no password for it yet")
+        try:
+            return _server(await look(self._servers, self.address(pod.ip, passwords), settings.ASKED))
+        except ValkeyError as error:
+            return Unreachable(str(error))
+
+    async def _probes(self, endpoints: Iterable[Announcement], passwords: Passwords | None) -> Mapping[Announcement, Probe]:
+        """Who answers at endpoints, each over a connection of its own: one that was open before proves nothing."""
+        listed = tuple(endpoints)
+        if not listed or passwords is None:
+            return {}
+        return dict(zip(listed, await asyncio.gather(*(self._probe(endpoint, passwords) for endpoint in listed)), strict=True))
+
+    async def _probe(self, endpoint: Announcement, passwords: Passwords) -> Probe:
+        servers = Servers(connect_timeout=_PROBE_SECONDS, reply_timeout=_PROBE_SECONDS)
+        try:
+            (node_id,) = await servers.ask(self.address(endpoint.host, passwords, port=endpoint.port), MYID)
+        except ValkeyError as error:
+            return Probe(None, str(error))
+        finally:
+            await servers.aclose()
+        return Probe(node_id)
+
+
+def _server(seen: Look) -> Server:
+    if not any(member.myself for member in seen.members):
+        raise Malformed("CLUSTER NODES does not tell the asked server itself")
+    return Server(
+        id=seen.id,
+        version=seen.version,
+        primary=seen.primary,
+        link_up=seen.link_up,
+        offset=seen.offset,
+        loading=seen.loading,
+        state_ok=seen.state == "ok",
+        members=seen.members,
+        config=seen.config,
+    )
+
+
+def _password() -> str:
+    return "".join(randomness.choice(_ALPHABET) for _ in range(_PASSWORD_LENGTH))
+
+
+async def _resolved(hosts: Iterable[str]) -> Mapping[str, bool]:
+    listed = tuple(hosts)
+    return dict(zip(listed, await asyncio.gather(*(_resolves(host) for host in listed)), strict=True))
+
+
+async def _resolves(host: str) -> bool:
+    """Whether a name has an address where the operator runs, which is inside."""
+    try:
+        async with asyncio.timeout(_RESOLVE_SECONDS):
+            return bool(await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM))
+    except (OSError, TimeoutError):
+        return False

@@ -1,0 +1,200 @@
+"""Doing: writes objects that differ, sends commands, and says of everything that failed what and why."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from valkey_operator.api.conditions import Reason
+from valkey_operator.controllers.mirror import KINDS
+from valkey_operator.core import names
+from valkey_operator.core import plan as want
+from valkey_operator.core.status import Failure
+from valkey_operator.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound
+from valkey_operator.kube.fields import is_current, stamped
+from valkey_operator.manifests.render import manifest
+from valkey_operator.valkey import commands
+from valkey_operator.valkey.errors import ServerError, ValkeyError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable, Sequence
+    from typing import Any
+
+    from valkey_operator.controllers.mirror import Mirror
+    from valkey_operator.controllers.observe import Eyes
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Cluster, Observed
+    from valkey_operator.kube.client import Kube, Object
+    from valkey_operator.valkey.connection import Servers
+
+_REASONS = {
+    "Service": Reason.SERVICE_ERROR,
+    "ConfigMap": Reason.CONFIG_MAP_ERROR,
+    "Secret": Reason.SECRET_ERROR,
+    "StatefulSet": Reason.STATEFUL_SET_ERROR,
+    "ValkeyNode": Reason.VALKEY_NODE_ERROR,
+}
+
+
+class Hands:
+    """Carries out the actions of a plan, all at once, those to one server in order."""
+
+    def __init__(self, kube: Kube, mirror: Mirror, servers: Servers, eyes: Eyes) -> None:
+        self._kube = kube
+        self._mirror = mirror
+        self._servers = servers
+        self._eyes = eyes
+
+    async def perform(self, actions: Sequence[want.Action], observed: Observed) -> tuple[Failure, ...]:
+        """What failed for a reason that a person can act on. An error that may pass by itself is raised once all else is done."""
+        work: list[Coroutine[Any, Any, tuple[Failure, ...]]] = []
+        told: dict[NodeIndex, list[want.Command]] = {}
+        for action in actions:
+            match action:
+                case want.Ensure(wanted):
+                    work.append(self._ensured(observed.cluster, wanted))
+                case want.Remove(kind, name, uid):
+                    work.append(self._removed(observed.cluster, kind, name, uid=uid))
+                case want.Announce():
+                    work.append(self._announced(observed, action))
+                case want.Tell(index, command):
+                    told.setdefault(index, []).append(command)
+        work.extend(self._told(observed, index, listed) for index, listed in told.items())
+        results = await asyncio.gather(*work, return_exceptions=True)
+        errors = [result for result in results if isinstance(result, BaseException)]
+        if errors:
+            raise _worst(errors)
+        return tuple(failure for result in results if not isinstance(result, BaseException) for failure in result)
+
+    async def _ensured(self, cluster: Cluster, wanted: want.Wanted) -> tuple[Failure, ...]:
+        kind, _ = manifest(cluster, wanted)
+        external = isinstance(wanted, want.ExternalService)
+        try:
+            await self._ensure(cluster, wanted)
+        except AlreadyExists as error:
+            reason = Reason.SERVICE_CONFLICT if external else Reason.OBJECT_CONFLICT
+            return (Failure(reason, error.message, external=external),)
+        except KubeError as error:
+            if error.retryable:
+                raise
+            reason = _REASONS.get(kind, Reason.RECONCILING)
+            return (Failure(reason, f"{kind} could not be written: {error.message}", external=external),)
+        return ()
+
+    async def _ensure(self, cluster: Cluster, wanted: want.Wanted) -> None:
+        """Create what is absent, apply what differs. AlreadyExists, with the owner named, where the name is somebody else's."""
+        kind, body = manifest(cluster, wanted)
+        if isinstance(wanted, want.PodLabels):
+            await self._kube.apply(KINDS[kind], body)
+            return
+        body = stamped(body)
+        name = body["metadata"]["name"]
+        child = self._mirror.child(kind, cluster.namespace, name)
+        owner = body["metadata"]["ownerReferences"][0]["uid"]
+        if child is None:
+            await self._create(cluster, wanted, kind=kind, body=body, owner=owner)
+        elif child.owner_uid != owner:
+            raise AlreadyExists(_conflict(kind, name, await self._kube.get(KINDS[kind], name, cluster.namespace)))
+        elif not child.deleting and not is_current(child.owned, body):
+            body["metadata"]["uid"] = child.uid
+            await self._kube.apply(KINDS[kind], body)
+
+    async def _create(self, cluster: Cluster, wanted: want.Wanted, *, kind: str, body: Object, owner: str) -> None:
+        """A new object; of a Service, preferred node ports that are refused are left to Kubernetes, one refusal at a time."""
+        try:
+            await self._kube.create(KINDS[kind], body)
+        except AlreadyExists:
+            name = body["metadata"]["name"]
+            live = await self._kube.get(KINDS[kind], name, cluster.namespace)
+            if not any(reference["uid"] == owner for reference in live["metadata"].get("ownerReferences", ())):
+                raise AlreadyExists(_conflict(kind, name, live)) from None
+        except Invalid as error:
+            less = without_refused_ports(wanted, [cause.field for cause in error.causes])
+            if less is None:
+                raise
+            _, body = manifest(cluster, less)
+            await self._create(cluster, less, kind=kind, body=stamped(body), owner=owner)
+
+    async def _removed(self, cluster: Cluster, kind: str, name: str, *, uid: str) -> tuple[Failure, ...]:
+        try:
+            await self._kube.delete(KINDS[kind], name, cluster.namespace, uid=uid)
+        except (NotFound, Conflict):
+            return ()  # it is gone, or another one has its name: either way this one is no more
+        except KubeError as error:
+            if error.retryable:
+                raise
+            return (Failure(_REASONS.get(kind, Reason.RECONCILING), f"{kind} {name} could not be deleted: {error.message}"),)
+        return ()
+
+    async def _announced(self, observed: Observed, action: want.Announce) -> tuple[Failure, ...]:
+        """Record, file, then the server, in this order: a server that restarts in between comes up with the new pair, never with an older one."""
+        for wanted in (action.record, action.file):
+            failures = await self._ensured(observed.cluster, wanted) if wanted is not None else ()
+            if failures:
+                return tuple(replace(failure, external=True) for failure in failures)
+        if action.values is not None:
+            return await self._told(observed, action.index, [want.SetConfig(action.values)])
+        return ()
+
+    async def _told(self, observed: Observed, index: NodeIndex, told: Iterable[want.Command]) -> tuple[Failure, ...]:
+        """All commands for one server in one round trip; what the server refuses is told, and asked again at the next look."""
+        pod, passwords = observed.pods.get(index), observed.passwords
+        if pod is None or pod.ip is None or passwords is None:
+            return ()
+        sent = tuple(_command(command) for command in told)
+        try:
+            replies = await self._servers.ask_each(self._eyes.address(pod.ip, passwords), *sent)
+        except ValkeyError as error:
+            return (Failure(Reason.COMMAND_FAILED, f"node {index} could not be told {sent[0].name}: {error}", passing=True),)
+        return tuple(
+            Failure(Reason.COMMAND_FAILED, f"node {index} answered {command.name} with: {reply}", passing=True)
+            for command, reply in zip(sent, replies, strict=True)
+            if isinstance(reply, ServerError)
+        )
+
+
+def without_refused_ports(wanted: want.Wanted, fields: Iterable[str]) -> want.ExternalService | None:
+    """The Service without the preference for node ports that the API server refused (`spec.ports[1].nodePort`); None if it is not about that."""
+    refused = (
+        {f"spec.ports[{place}].nodePort" for place in range(len(wanted.ports))}
+        if isinstance(wanted, want.ExternalService)
+        else set()
+    )
+    named = refused & set(fields)
+    if not named or not isinstance(wanted, want.ExternalService):
+        return None
+    ports = tuple(
+        replace(port, port=port.fallback, node_port=None, fallback=None)
+        if f"spec.ports[{place}].nodePort" in named and port.fallback is not None
+        else port
+        for place, port in enumerate(wanted.ports)
+    )
+    return replace(wanted, ports=ports) if ports != wanted.ports else None
+
+
+def _conflict(kind: str, name: str, live: Object) -> str:
+    owners = live["metadata"].get("ownerReferences") or ()
+    whose = ", ".join(f"{owner['kind']} {owner['name']}" for owner in owners) or "somebody else"
+    return f"{kind} {name} exists and belongs to {whose}: rename it or this ValkeyCluster; it is not touched"
+
+
+def _worst(errors: Sequence[BaseException]) -> BaseException:
+    """The error to raise for several: one that is no passing error of the API server before one that is."""
+    return next((error for error in errors if not isinstance(error, KubeError)), errors[0])
+
+
+def _command(command: want.Command) -> commands.Command[Any]:
+    match command:
+        case want.SetConfig(values):
+            return commands.config_set(values)
+        case want.AddSlots(slots):
+            return commands.add_slots(slots)
+        case want.Meet(ip):
+            return commands.meet(ip, port=names.CLIENT_PORT, bus_port=names.BUS_PORT)
+        case want.Replicate(primary_id):
+            return commands.replicate(primary_id)
+        case want.Forget(id=node_id):
+            return commands.forget(node_id)
+        case want.TakeOver(vote):
+            return commands.failover("FORCE" if vote else "TAKEOVER")

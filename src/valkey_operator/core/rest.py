@@ -1,0 +1,41 @@
+"""A cluster at rest: one server's view is enough to tell that nothing happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from valkey_operator.core import names, settings
+from valkey_operator.core.observed import Server
+from valkey_operator.core.topology import united
+from valkey_operator.valkey.slots import ALL
+
+if TYPE_CHECKING:
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import NodeRecord, Observed
+    from valkey_operator.valkey.topology import Member
+
+_CALM = settings.Phase(forming=False, gossiping=False, syncing=False)
+
+
+def undisturbed(observed: Observed, index: NodeIndex) -> bool:
+    """Whether that node's server, the only one asked, sees all nodes as they are recorded, and has the values that it should have."""
+    server = observed.servers.get(index)
+    if not isinstance(server, Server) or not server.state_ok or not server.link_up:
+        return False
+    if settings.drift(settings.running(observed.cluster.spec.config, _CALM, version=server.version), server.config):
+        return False
+    members = {member.id: member for member in server.members}
+    recorded = {record.status.node_id: node for node, record in observed.records.items()}
+    if members.keys() != recorded.keys() or united(member.slots for member in server.members) != ALL:
+        return False
+    return all(_as_recorded(observed, observed.records[node], node, members[node_id]) for node_id, node in recorded.items())
+
+
+def _as_recorded(observed: Observed, record: NodeRecord, index: NodeIndex, member: Member) -> bool:
+    """Whether a node has the role, the health and the announcement that its record tells."""
+    pod = observed.pods.get(index)
+    if pod is None or pod.ip is None or member.failed or member.suspected:
+        return False
+    pair = (record.announce.host, record.announce.port) if record.announce is not None else (pod.ip, names.CLIENT_PORT)
+    role = "primary" if member.primary else "replica"
+    return (member.hostname, member.port) == pair and role == record.status.role
