@@ -18,8 +18,8 @@ PORT = 6379
 BUS_PORT = 16379
 FORMING = ("--cluster-node-timeout", "500", "--cluster-ping-interval", "100", "--repl-diskless-sync-delay", "0")
 
-# 127.128.0.1 and up: a block per process, so that test runs side by side do not meet.
-_addresses = (f"127.{128 + os.getpid() % 127}.{os.getpid() // 127 % 256}.{last}" for last in itertools.count(1))
+# A block of addresses per process, so that test runs side by side do not meet.
+_hosts = (f"127.{128 + os.getpid() % 127}.{os.getpid() // 127 % 256}.{last}" for last in itertools.count(1))
 
 
 def free_port(host: str = "127.0.0.1") -> int:
@@ -57,19 +57,9 @@ class Server:
 
     def start(self) -> None:
         """Start the process and wait until its port is open."""
-        own = (
-            "--bind",
-            self.host,
-            "--port",
-            "0" if self.tls else str(self.port),
-            "--dir",
-            str(self.directory),
-            "--save",
-            "",
-            "--logfile",
-            "log",
-        )
-        argv = (*server_program(self.version), *self._first_arguments(), *own, "--cluster-enabled", "yes", *self.arguments)
+        place = ("--bind", self.host, "--bind-source-addr", self.host, "--port", "0" if self.tls else str(self.port))
+        own = (*place, "--dir", str(self.directory), "--save", "", "--logfile", "log", "--cluster-enabled", "yes")
+        argv = (*server_program(self.version), *self._first_arguments(), *own, *self.arguments)
         self._process = subprocess.Popen(argv)
         deadline = time.monotonic() + 10
         while not self._answers():
@@ -128,6 +118,10 @@ class Lab:
     directory: Path
     made: list[Server] = field(default_factory=list)
 
+    def next_host(self) -> str:
+        """An address that no server of this process has."""
+        return next(_hosts)
+
     def server(
         self,
         version: str = "9.1",
@@ -138,7 +132,7 @@ class Lab:
         **more: object,
     ) -> Server:
         """A running server; `prepare` may write files into its directory before it starts."""
-        server = Server(version, self.directory / str(len(self.made)), host or next(_addresses), tuple(arguments), **more)  # type: ignore[arg-type]
+        server = Server(version, self.directory / str(len(self.made)), host or self.next_host(), tuple(arguments), **more)  # type: ignore[arg-type]
         server.directory.mkdir()
         if prepare is not None:
             prepare(server)

@@ -20,8 +20,8 @@ from valkey_operator.valkey.errors import AuthRefused, Malformed, NoPermission, 
 from valkey_operator.valkey.look import look
 from valkey_operator.valkey.reply import fields
 
-OPERATOR = Credentials("_operator", "correct horse")
-CLOSED = ("--user", "default", "off", "--user", "_operator", "on", ">correct horse", "~*", "&*", "+@all")
+OPERATOR = Credentials("_operator", "correct-horse")
+CLOSED = ("--user", "default", "off", "--user", "_operator", "on", ">correct-horse", "~*", "&*", "+@all")
 CLIENTS = Command("INFO", ("clients",), fields)
 ECHO = [Command("ECHO", (f"{number}",), str) for number in range(100)]
 
@@ -109,7 +109,7 @@ async def test_an_error_reply_is_a_value_when_asked_for_each(lab, servers):
     assert isinstance(unknown, ServerError)
 
 
-@pytest.mark.parametrize("wrong", [Credentials("_operator", "battery staple"), Credentials("nobody", "correct horse"), None])
+@pytest.mark.parametrize("wrong", [Credentials("_operator", "battery staple"), Credentials("nobody", "correct-horse"), None])
 async def test_a_wrong_password_is_told_from_everything_else_and_never_shown(lab, servers, wrong):
     server = lab.server(arguments=CLOSED, credentials=OPERATOR)
     with pytest.raises(AuthRefused) as refusal:
@@ -128,7 +128,7 @@ async def test_a_changed_password_is_used_at_once_and_the_old_connection_closed(
 
 
 async def test_a_missing_right_names_the_command(lab, servers):
-    server = lab.server(arguments=("--user", "_operator", "on", ">correct horse", "+ping"), credentials=OPERATOR)
+    server = lab.server(arguments=("--user", "_operator", "on", ">correct-horse", "+ping"), credentials=OPERATOR)
     answered, refused = await servers.ask_each(server.address, PING, MYID)
     assert answered == "PONG"
     assert isinstance(refused, NoPermission)
