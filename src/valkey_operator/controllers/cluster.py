@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.api.cluster import API_VERSION
 from valkey_operator.controllers.mirror import VALKEY_CLUSTER, VALKEY_NODE
 from valkey_operator.controllers.tally import SILENT
+from valkey_operator.controllers.trace import tracing
 from valkey_operator.controllers.views import InvalidCluster
 from valkey_operator.core import names
 from valkey_operator.core.decide import HEALTH, decide
@@ -63,6 +64,10 @@ class ClusterReconciler:
 
     async def __call__(self, key: Key, *, quiet: bool) -> Result:
         """Drive one ValkeyCluster one step closer to its spec. `quiet`: nothing changed, it is only time for a look."""
+        with tracing(key):
+            return await self._reconcile(key, quiet=quiet)
+
+    async def _reconcile(self, key: Key, *, quiet: bool) -> Result:
         cluster = self._mirror.clusters.store.get(key.namespace, key.name)
         if cluster is None:
             self._tally.gone(key.namespace, key.name)

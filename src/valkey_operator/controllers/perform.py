@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from valkey_operator.core.observed import Cluster, Observed
     from valkey_operator.kube.client import Kube, Object
     from valkey_operator.valkey.connection import Servers
+
+log = logging.getLogger(__name__)
 
 _REASONS = {
     "Service": Reason.SERVICE_ERROR,
@@ -87,6 +90,7 @@ class Hands:
         kind, body = manifest(cluster, wanted)
         if isinstance(wanted, want.PodLabels):
             await self._kube.apply(KINDS[kind], body)
+            log.info("labelled Pod %s %s", wanted.pod, body["metadata"]["labels"])
             return
         body = stamped(body)
         name = body["metadata"]["name"]
@@ -99,13 +103,15 @@ class Hands:
         elif not child.deleting and not is_current(child.owned, body):
             body["metadata"]["uid"] = child.uid
             await self._kube.apply(KINDS[kind], body)
+            log.info("changed %s %s", kind, name)
 
     async def _create(self, cluster: Cluster, wanted: want.Wanted, *, kind: str, body: Object, owner: str) -> None:
-        """A new object; of a Service, preferred node ports that are refused are left to Kubernetes, one refusal at a time."""
+        """A new object. Of a Service, preferred node ports that are refused are left to Kubernetes, one refusal at a time."""
+        name = body["metadata"]["name"]
         try:
             await self._kube.create(KINDS[kind], body)
+            log.info("created %s %s", kind, name)
         except AlreadyExists:
-            name = body["metadata"]["name"]
             live = await self._kube.get(KINDS[kind], name, cluster.namespace)
             if not any(reference["uid"] == owner for reference in live["metadata"].get("ownerReferences", ())):
                 raise AlreadyExists(_conflict(kind, name, live)) from None
@@ -119,6 +125,7 @@ class Hands:
     async def _removed(self, cluster: Cluster, kind: str, name: str, *, uid: str) -> tuple[Failure, ...]:
         try:
             await self._kube.delete(KINDS[kind], name, cluster.namespace, uid=uid)
+            log.info("deleted %s %s", kind, name)
         except (NotFound, Conflict):
             return ()  # it is gone, or another one has its name: either way this one is no more
         except KubeError as error:
@@ -147,6 +154,7 @@ class Hands:
             replies = await self._servers.ask_each(self._eyes.address(pod.ip, passwords), *sent)
         except ValkeyError as error:
             return (Failure(Reason.COMMAND_FAILED, f"node {index} could not be told {sent[0].name}: {error}", passing=True),)
+        log.info("told node %s %s", index, ", ".join(command.name for command in sent))
         return tuple(
             Failure(Reason.COMMAND_FAILED, f"node {index} answered {command.name} with: {reply}", passing=True)
             for command, reply in zip(sent, replies, strict=True)
