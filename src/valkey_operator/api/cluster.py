@@ -11,7 +11,7 @@ from valkey_operator.api.external_access import ExternalAccess
 from valkey_operator.api.metadata import Metadata
 from valkey_operator.api.model import Model
 from valkey_operator.api.passthrough import Container, PodSecurityContext, Resources
-from valkey_operator.api.port_rules import PORT_RULES
+from valkey_operator.api.port_rules import MAX_NODES, PORT_RULES
 from valkey_operator.api.rule import ATOMIC, INT32, INT64, STORED_DEFAULT, Rule, list_map
 from valkey_operator.api.scheduling import Scheduling
 from valkey_operator.api.status import ClusterStatus
@@ -26,7 +26,6 @@ API_VERSION = f"{GROUP}/{VERSION}"
 
 DEFAULT_IMAGE = "docker.io/valkey/valkey:9.1.2"
 
-MAX_NODES = 1000
 MAX_REPLICAS = 5
 MAX_NAME = 39
 """So that `valkey-<name>-<shard>-<node>` has at most the 52 characters of a StatefulSet's name whose pods carry it in labels, with three
@@ -77,7 +76,8 @@ class ValkeyClusterSpec(Model):
     further containers."""
 
     config: Config = Field(default_factory=dict)
-    """Further settings of valkey.conf. Keys that the operator owns are refused. Example: {"maxmemory-policy": "allkeys-lru"}."""
+    """Further settings of valkey.conf. Values are strings: quote numbers, yes and no. Keys that the operator owns are refused.
+    Example: {"maxmemory-policy": "allkeys-lru", "lazyfree-lazy-eviction": "yes"}."""
 
     pod_security_context: PodSecurityContext = Field(default_factory=dict)
     """The pods' security context, merged over the operator's, which passes the Pod Security Standard "restricted"."""

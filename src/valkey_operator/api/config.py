@@ -57,6 +57,8 @@ RESERVED = (
             "cluster-config-file",
             "cluster-port",
             "cluster-allow-replica-migration",
+            "cluster-replica-validity-factor",
+            "cluster-slave-validity-factor",
             "shutdown-on-sigterm",
             "replicaof",
             "slaveof",
@@ -72,9 +74,9 @@ RESERVED = (
 )
 
 
-KEY_WORDS = f"has a key that is no setting's name: use letters, digits, '.', '_' and '-', at most {MAX_KEY}"
+KEY_WORDS = f"a key is no setting's name: use letters, digits, '.', '_' and '-', at most {MAX_KEY}"
 VALUE_WORDS = "the value has a line break or another control character: write one line"
-TWICE_WORDS = "has a setting twice, in two cases of letters: keep one"
+TWICE_WORDS = "a setting is there twice, in two cases of letters: keep one"
 
 
 def mistakes(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -112,7 +114,7 @@ Config = Annotated[
     _naming_rule(f"self[k].matches({quoted(CONTROL)})", VALUE_WORDS, fallback=VALUE_WORDS),
     Rule(cel="self.map(k, k.lowerAscii()).distinct().size() == self.size()", message=TWICE_WORDS),
     *(
-        _naming_rule(f"k.matches({quoted(reserved.pattern)})", reserved.why, fallback=f"has keys that are {reserved.why}")
+        _naming_rule(f"k.matches({quoted(reserved.pattern)})", reserved.why, fallback=f"some keys are {reserved.why}")
         for reserved in RESERVED
     ),
 ]

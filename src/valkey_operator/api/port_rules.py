@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LAST_PORT = 65535
+MAX_NODES = 1000
 
 
 def _ports_rule(cel: str, *, holds: Callable[[int, int, int, int, int], bool], message: str, field: str) -> Rule:
@@ -35,8 +36,10 @@ def _ports_rule(cel: str, *, holds: Callable[[int, int, int, int, int], bool], m
             return True
         return holds(asked.start_port, asked.stride, asked.bootstrap_port or 0, spec.shards, spec.replicas)
 
+    asked_for = f"has(self.externalAccess) && has({ports}) && has({ports}.startPort)"
     return Rule(
-        cel=f"!has(self.externalAccess) || !has({ports}) || !has({ports}.startPort) || {expression}",
+        # the rules run on numbers out of range as well, which their own fields have told of
+        cel=f"!({asked_for}) || {ports}.startPort > {LAST_PORT} || self.shards > {MAX_NODES} || {expression}",
         message=message,
         holds=spec_holds,
         field_path=f".externalAccess.nodePort.{field}",

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from valkey_operator.api import template
-from valkey_operator.api.cluster import GROUP, MAX_NAME, MAX_NODES, VERSION, ValkeyCluster, ValkeyClusterSpec
+from valkey_operator.api.cluster import GROUP, MAX_NAME, VERSION, ValkeyCluster, ValkeyClusterSpec
 from valkey_operator.api.node import ValkeyNode, ValkeyNodeSpec
-from valkey_operator.api.rule import VALIDATIONS, Rule
+from valkey_operator.api.port_rules import MAX_NODES
+from valkey_operator.api.rule import VALIDATIONS, Rule, quoted
 from valkey_operator.api.status import ClusterStatus, NodeStatus
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ NAME_RULE = Rule(
 )
 
 
+def _rendered(value: str, words: dict[str, str]) -> str:
+    """CEL: the value with each placeholder replaced by an expression."""
+    return value + "".join(f".replace('{{{word}}}', {text})" for word, text in words.items())
+
+
 def _rendered_host(field: str) -> Rule:
     """Refuses a template whose host gets too long with the cluster's own name and the digits of its last shard.
 
@@ -86,16 +92,23 @@ def _rendered_host(field: str) -> Rule:
     stored before this rule keep their status writes and lose their finalizers.
     """
     host = f"self.spec.externalAccess.{field}"
-    name = f"'{'n' * MAX_NAME}'.substring(0, self.metadata.name.size())"
-    shard = "'999'.substring(3 - string(self.spec.shards - 1).size())"
-    rendered = (
-        f"{host}.replace('{{name}}', {name}).replace('{{namespace}}', 'a').replace('{{shard}}', {shard}).replace('{{node}}', '0')"
+    real = {
+        "name": f"'{'n' * MAX_NAME}'.substring(0, self.metadata.name.size())",
+        "namespace": "'a'",
+        "shard": "'999'.substring(3 - string(self.spec.shards - 1).size())",
+        "node": "'0'",
+    }
+    shortest = {word: quoted(sample) for word, sample in template.SAMPLES.items()}
+    fits = f"(h.size() <= {template.MAX_HOST} && h.split('.').all(l, l.size() <= {template.MAX_LABEL}))"
+    cases = (
+        "(oldSelf.hasValue() && oldSelf.value().spec == self.spec)",
+        f"!has(self.spec.externalAccess) || !has({host})",
+        f"self.spec.shards < 1 || self.spec.shards > {MAX_NODES}",
+        f"![{_rendered(host, shortest)}].all(h, !h.contains('{{') && {fits})",  # the field's own rule has said so
+        f"[{_rendered(host, real)}].all(h, {fits})",
     )
-    absent = f"!has(self.spec.externalAccess) || !has({host})"
-    fits = f"h.size() <= {template.MAX_HOST} && h.split('.').all(l, l.size() <= {template.MAX_LABEL})"
     return Rule(
-        cel=f"(oldSelf.hasValue() && oldSelf.value().spec == self.spec) || {absent} || self.spec.shards < 1 || self.spec.shards > {MAX_NODES}"
-        f" || [{rendered}].all(h, {fits})",
+        cel=" || ".join(cases),
         message=f"with this cluster's name it renders to a host with more than {template.MAX_LABEL} characters between two dots, or more than "
         f"{template.MAX_HOST} in all: shorten it",
         field_path=f".spec.externalAccess.{field}",

@@ -12,9 +12,7 @@ from valkey_operator.api import template
 from valkey_operator.api.rule import Check, Rule, Schema, quoted
 
 ANNOTATION_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
-KEY_WORDS = (
-    "has a key that is no annotation's name: write name or domain/name, the name of at most 63 letters, digits, '-', '_' and '.'"
-)
+KEY_WORDS = "a key is no annotation's name: write name or domain/name, the name of at most 63 letters, digits, '-', '_' and '.'"
 
 
 def _replaced(value: str, samples: Mapping[str, str]) -> str:
@@ -58,7 +56,7 @@ AnnotationTemplates = Annotated[
     Schema({"maxProperties": 50}),
     Rule(
         cel=f"self.all(k, v, !{_replaced('v', _EMPTY)}.matches({quoted(template.WORD)}))",
-        message=f"has a value that {template.unknown(template.NODE_PLACEHOLDERS)}",
+        message=f"a value {template.unknown(template.NODE_PLACEHOLDERS)}",
         holds=lambda values: not any(template.annotation_mistakes(value) for value in values.values()),
     ),
     Rule(

@@ -20,7 +20,7 @@ CommandNames = Annotated[
     ATOMIC,
     all_match(
         r"^[@A-Za-z0-9|_-]+$",
-        "holds something that is no command: write a name, command|subcommand or @category, without + and -",
+        "an entry is no command: write a name, command|subcommand or @category, without + and -",
     ),
 ]
 Patterns = Annotated[
@@ -29,7 +29,7 @@ Patterns = Annotated[
     ATOMIC,
     all_match(
         r"^[^\x00-\x20\x7f]+$",
-        "holds a pattern with a space or a control character, which an ACL cannot express: use ? in its place",
+        "a pattern has a space or a control character, which an ACL cannot express: use ? in its place",
     ),
 ]
 
@@ -44,7 +44,7 @@ class PasswordSecret(Model):
         tuple[Annotated[str, Field(min_length=1, max_length=253)], ...],
         Field(max_length=16),
         ATOMIC,
-        all_match(SECRET_KEY, "holds something that is no key of a Secret: use letters, digits, '-', '_' and '.'"),
+        all_match(SECRET_KEY, "an entry is no key of a Secret: use letters, digits, '-', '_' and '.'"),
     ] = ()
     """Keys in the Secret; each holds one password and all of them are valid, so that a password can be changed without an interruption.
     The user's name when unset."""

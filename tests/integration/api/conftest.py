@@ -1,0 +1,46 @@
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+KUBECTL = Path(sys.executable).with_name("kubectl")
+
+
+@dataclass(frozen=True)
+class Kubectl:
+    """kubectl against the real API server, with the project's kinds in it."""
+
+    kubeconfig: Path
+
+    def run(self, *arguments: str, document: Any = None) -> subprocess.CompletedProcess[str]:
+        """The result; a document (or a list of them) is the input."""
+        documents = document if isinstance(document, list) else [document]
+        text = "\n---\n".join(json.dumps(part) for part in documents) if document is not None else None
+        command = [KUBECTL, "--kubeconfig", self.kubeconfig, *arguments]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=120)
+
+    def __call__(self, *arguments: str, document: Any = None) -> str:
+        """What it printed; a failure fails the test with its complaint."""
+        done = self.run(*arguments, document=document)
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
+        return done.stdout
+
+    def refusal(self, *arguments: str, document: Any = None) -> str:
+        """Its complaint."""
+        done = self.run(*arguments, document=document)
+        assert done.returncode != 0, f"kubectl {' '.join(arguments)} did it: {done.stdout}"
+        return done.stderr.strip()
+
+
+@pytest.fixture(scope="session")
+def kubectl(api_server: Path) -> Kubectl:
+    """kubectl, once the API server serves the project's kinds."""
+    run = Kubectl(api_server)
+    run("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "deploy" / "crds"))
+    run("wait", "--for=condition=Established", "--timeout=30s", "crd/valkeyclusters.valkey.io", "crd/valkeynodes.valkey.io")
+    return run

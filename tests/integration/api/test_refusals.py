@@ -1,0 +1,109 @@
+import itertools
+import re
+
+import pytest
+
+from integration.api.examples import ACCEPTED, FIXED, REFUSED, node_port
+
+
+def cluster(name, spec):
+    return {"apiVersion": "valkey.io/v1alpha1", "kind": "ValkeyCluster", "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.fixture(scope="module")
+def printed(kubectl):
+    """What kubectl prints of each refused spec, by title: all are sent in one go."""
+    names = {example.title: example.name or f"refused-{number}" for number, example in enumerate(REFUSED)}
+    done = kubectl.run(
+        "create", "--dry-run=server", "-f", "-", document=[cluster(names[example.title], example.spec) for example in REFUSED]
+    )
+    complaints = re.split(r'(?m)^Error from server \(Invalid\): error when creating "STDIN": ValkeyCluster.valkey.io ', done.stderr)
+    said = dict(complaint.strip().split(" is invalid: ", 1) for complaint in complaints if complaint)
+    assert done.stdout == ""
+    return {title: said[f'"{name}"'] for title, name in names.items()}
+
+
+@pytest.mark.parametrize("example", REFUSED, ids=lambda example: example.title)
+def test_kubectl_prints_what_is_wrong_and_what_to_do(printed, example):
+    in_any_order = ["[" + ", ".join(lines) + "]" for lines in itertools.permutations(example.lines)]
+    assert printed[example.title] in (example.lines if len(example.lines) == 1 else in_any_order)
+
+
+def test_several_mistakes_are_listed_one_a_line(kubectl):
+    spec = {**node_port(advertisedPort=6380, advertisedHost="{nam}.example.com"), "config": {"port": "7000"}}
+    said = kubectl.refusal("create", "--dry-run=server", "-f", "-", document=cluster("several", spec))
+    assert sorted(said.splitlines()) == [
+        '* spec.config: Invalid value: ["port"]: set by the operator, which sets up network, cluster and files of every server: remove it',
+        (
+            '* spec.externalAccess.advertisedHost: Invalid value: "{nam}.example.com": has an unknown placeholder: known here are {name}, '
+            "{namespace}, {shard}, {node}"
+        ),
+        (
+            "* spec.externalAccess.advertisedPort: Forbidden: with type NodePort the ports that Kubernetes allocates are advertised: remove "
+            "it; to ask for certain ports set nodePort.startPort"
+        ),
+        'The ValkeyCluster "several" is invalid: ',
+    ]
+
+
+def test_good_specs_are_accepted(kubectl):
+    documents = [cluster(f"accepted-{number}", spec) for number, spec in enumerate(ACCEPTED.values())]
+    said = kubectl("create", "--dry-run=server", "-f", "-", document=documents)
+    assert said.splitlines() == [
+        f"valkeycluster.valkey.io/accepted-{number} created (server dry run)" for number in range(len(ACCEPTED))
+    ]
+
+
+def test_a_field_that_does_not_exist_is_told_by_its_path(kubectl):
+    said = kubectl.refusal("create", "--dry-run=server", "-f", "-", document=cluster("typo", node_port(advertisedHosts="a")))
+    assert said.endswith('strict decoding error: unknown field "spec.externalAccess.advertisedHosts"')
+
+
+def test_a_name_of_39_characters_is_accepted(kubectl):
+    name = "n" * 39
+    said = kubectl("create", "--dry-run=server", "-f", "-", document=cluster(name, {"shards": 1}))
+    assert said == f"valkeycluster.valkey.io/{name} created (server dry run)\n"
+
+
+@pytest.fixture
+def stored(kubectl):
+    """A stored cluster with external access and pinned zones."""
+    spec = {**node_port(advertisedHost="{name}.example.com"), "scheduling": {"zone": {"pinning": {"zones": ["a", "b"]}}}}
+    kubectl("delete", "vkc", "changing", "--ignore-not-found")
+    kubectl("create", "-f", "-", document=cluster("changing", spec))
+    yield "changing"
+    kubectl("delete", "vkc", "changing", "--ignore-not-found")
+
+
+@pytest.mark.parametrize(
+    ("patch", "line"),
+    [
+        ('{"spec":{"shards":4}}', f"spec.shards: Invalid value: 4: {FIXED}"),
+        ('{"spec":{"replicas":1}}', f"spec.replicas: Invalid value: 1: {FIXED}"),
+        (
+            '{"spec":{"scheduling":{"zone":{"pinning":{"zones":["b","a"]}}}}}',
+            (
+                "spec.scheduling.zone.pinning.zones: Invalid value: cannot be changed while set: remove pinning, wait until the cluster is "
+                "Ready, then set the new zones"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_change_yet_says_what_to_do_instead(kubectl, stored, patch, line):
+    assert (
+        kubectl.refusal("patch", "vkc", stored, "--type=merge", "-p", patch) == f'The ValkeyCluster "changing" is invalid: {line}'
+    )
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        '{"spec":{"externalAccess":{"enabled":false}}}',
+        '{"spec":{"externalAccess":{"advertisedHost":null,"nodePort":{"startPort":31200}}}}',
+        '{"spec":{"externalAccess":null,"replicas":0}}',
+        '{"spec":{"scheduling":{"zone":{"pinning":null}}}}',
+        '{"spec":{"config":{"maxmemory":"1gb"},"users":[{"name":"app"}]}}',
+    ],
+)
+def test_everything_else_may_change(kubectl, stored, patch):
+    assert kubectl("patch", "vkc", stored, "--type=merge", "-p", patch) == "valkeycluster.valkey.io/changing patched\n"
