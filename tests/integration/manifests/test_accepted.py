@@ -129,7 +129,7 @@ async def test_once_made_there_is_nothing_to_write(kube, orders, name):
     assert views.child(obj).cluster == "orders"
 
 
-@pytest.mark.parametrize("name", [name for name in OF_CLUSTER if name != "system-secret"])
+@pytest.mark.parametrize("name", OF_CLUSTER)
 async def test_once_applied_there_is_nothing_to_write(kube, orders, name):
     wanted = OF_CLUSTER[name]
     uid = (await made(kube, orders, wanted))["metadata"]["uid"]
@@ -197,3 +197,16 @@ async def test_allocated_ports_are_read_back(kube, orders):
     assert second.port == 6380
     assert 30000 <= second.node_port <= 32767
     assert (service.kind, service.type, service.deleting) == ("shard", "NodePort", False)
+
+
+async def test_a_service_port_becomes_its_node_port_which_stays(kube, orders):
+    wanted = OF_CLUSTER["shard-service"]
+    service = views.service(await made(kube, orders, wanted)).view
+    allocated = service.port("np-1").node_port
+    pinned = plan.ServicePort(name="np-1", port=allocated, target="valkey-1-1", node_port=allocated)
+    _, body = manifest(orders, replace(wanted, ports=(wanted.ports[0], pinned)))
+    applied = await kube.apply(SERVICE, with_uid(stamped(body), service.uid))
+    assert views.service(applied).view.ports == (
+        AllocatedPort("np-0", 30071, 30071),
+        AllocatedPort("np-1", allocated, allocated),
+    )
