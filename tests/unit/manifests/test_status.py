@@ -5,8 +5,8 @@ from valkey_operator.manifests.status import cluster_status, node_status
 
 
 def test_a_status_is_that_of_the_very_cluster():
-    body = cluster_status(orders(), ClusterStatus(ready_shards=3))
-    assert body["metadata"] == {"name": "orders", "namespace": "shop", "uid": "2f1d9a52-6a5b-4d0c-8a1f-5b9f5a3c0001"}
+    body = cluster_status("orders", namespace="shop", uid="u", status=ClusterStatus(ready_shards=3))
+    assert body["metadata"] == {"name": "orders", "namespace": "shop", "uid": "u"}
     assert body["status"]["readyShards"] == 3
 
 
