@@ -1,4 +1,4 @@
-// One binary that holds the Kubernetes components, chosen by the name it is called by.
+// One binary that holds the Kubernetes components and etcd, chosen by the name it is called by.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
@@ -29,9 +30,13 @@ var components = map[string]func() *cobra.Command{
 
 func main() {
 	name := filepath.Base(os.Args[0])
+	if name == "etcd" {
+		etcdmain.Main(os.Args)
+		return
+	}
 	command, known := components[name]
 	if !known {
-		fmt.Fprintf(os.Stderr, "%s: not a Kubernetes component; call this binary through a link named after one\n", name)
+		fmt.Fprintf(os.Stderr, "%s: no component of this name; call this binary through a link named etcd, kube-apiserver or the like\n", name)
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(command()))

@@ -32,3 +32,8 @@ def node(number: int) -> IPv4Address:
 def pods_of(number: int) -> IPv4Network:
     """The network of the pods on a node."""
     return IPv4Network(f"10.245.{number}.0/24")
+
+
+def network(text: str) -> IPv4Network:
+    """The network that `ip route` calls so; a bare address is one of itself."""
+    return IPv4Network(text, strict=False)

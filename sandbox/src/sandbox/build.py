@@ -1,4 +1,4 @@
-"""Kubernetes from source: one Go program, built once for each version of its sources."""
+"""Kubernetes and its etcd from source: one Go program, built once for each version of its sources."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from sandbox.home import SOURCES, Home
 from sandbox.processes import last_lines
 from sandbox.steps import Steps
 
-COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
 INPUTS = ("main.go", "go.mod", "go.sum")
 KEY_LENGTH = 16
 
@@ -73,7 +73,9 @@ def _build(directory: Path, *, home: Home, steps: Steps) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)
     unfinished = directory / f"kubernetes.{os.getpid()}.new"
-    steps.say(f"building Kubernetes {version} from source: some 8 minutes on 2 cores the first time, seconds when Go has it cached")
+    steps.say(
+        f"building Kubernetes {version} and etcd from source: some 8 minutes on 2 cores the first time, seconds when Go has it cached"
+    )
     with steps.step(f"built Kubernetes {version}"):
         try:
             with log.open("wb") as output:

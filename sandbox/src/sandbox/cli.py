@@ -2,13 +2,17 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
-from sandbox import cluster, kubectl
+from sandbox import cluster, faults, kubectl, network, ownership
+from sandbox import images as catalogue
+from sandbox import status as status_of
 from sandbox.errors import SandboxError
 from sandbox.home import Home
-from sandbox.ownership import Mode
+from sandbox.ownership import Mode, Owner
 from sandbox.steps import Steps
 
 
@@ -51,19 +55,137 @@ def down(home: Home) -> None:
 
 @main.command()
 @click.pass_obj
+def build(home: Home) -> None:
+    """Install and build everything that `up` needs, and start nothing."""
+    _require_root()
+    steps = Steps()
+    cluster.build(home, steps=steps)
+    steps.say("all that `sandbox up` needs is here")
+
+
+@main.command()
+@click.pass_obj
+def status(home: Home) -> None:
+    """Show what of it runs; exit status 3 if that is not everything."""
+    record = _running(home)
+    for line in status_of.lines(home, record):
+        click.echo(line)
+    if not status_of.is_whole(home, record):
+        sys.exit(3)
+
+
+@main.command()
+@click.pass_obj
 def kubeconfig(home: Home) -> None:
     """Print the path of the kubeconfig."""
-    if not home.kubeconfig.exists():
-        raise SandboxError("the sandbox is not running: `sandbox up` starts it")
+    _running(home)
     click.echo(home.kubeconfig)
 
 
-@main.command(name="kubectl", context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
+# All words from the first on are the other program's, a `--` among them too.
+PASSED_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
+
+
+@main.command(name="kubectl", context_settings=PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def kubectl_command(home: Home, arguments: tuple[str, ...]) -> None:
     """Run kubectl (one that fits) on it; all arguments are kubectl's."""
+    _running(home)
     kubectl.replace_this_process(home, arguments)
+
+
+@main.command(context_settings=PASSED_ON, add_help_option=False)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_obj
+def outside(home: Home, command: tuple[str, ...]) -> None:
+    """Run a command where clients outside are: `sandbox outside -- COMMAND …`.
+
+    It reaches the addresses of nodes and of load balancers and nothing else, neither pods nor Services.
+    """
+    _require_root()
+    _require_nodes(_running(home))
+    words = [*network.enter(network.OUTSIDE_NAMESPACE), *command]
+    os.execvp(words[0], words)  # noqa: S606 -- to become it is the point
+
+
+@main.command(name="load-image")
+@click.argument("images", nargs=-1, required=True)
+@click.pass_obj
+def load_image(home: Home, images: tuple[str, ...]) -> None:
+    """Bring images into all nodes: docker-archives (files), or valkey:9.1.2, valkey:9.0.0, valkey:8.1.8, valkey-operator:dev."""
+    _require_root()
+    steps = Steps()
+    with ownership.exclusive(steps):
+        record = _running(home)
+        _require_nodes(record)
+        tars = [catalogue.archive_of(home, name, steps=steps) for name in images]
+        with steps.step(f"loaded {', '.join(images)}"):
+            catalogue.load(tars, nodes=[node for node in cluster.nodes_of(home, record) if node.process()])
+
+
+@main.group()
+def fault() -> None:
+    """Break something on purpose, and mend it."""
+
+
+@fault.command(name="node-down")
+@click.argument("number", type=int)
+@click.pass_obj
+def node_down(home: Home, number: int) -> None:
+    """Pull a node's plug and cable."""
+    with _faulting(home) as (record, steps):
+        faults.node_down(home, record, number=number, steps=steps)
+
+
+@fault.command(name="node-up")
+@click.argument("number", type=int)
+@click.pass_obj
+def node_up(home: Home, number: int) -> None:
+    """Start a node again."""
+    with _faulting(home) as (record, steps):
+        faults.node_up(home, record, number=number, steps=steps)
+
+
+@fault.command()
+@click.argument("one", type=int)
+@click.argument("other", type=int)
+@click.pass_obj
+def partition(home: Home, one: int, other: int) -> None:
+    """Part two nodes and their pods from each other."""
+    with _faulting(home) as (record, steps):
+        faults.partition(home, record, numbers=(one, other), steps=steps)
+
+
+@fault.command()
+@click.pass_obj
+def heal(home: Home) -> None:
+    """End all partitions; nodes that are down stay down."""
+    with _faulting(home) as (record, steps):
+        faults.heal(home, record, steps=steps)
+
+
+@contextmanager
+def _faulting(home: Home) -> Iterator[tuple[Owner, Steps]]:
+    _require_root()
+    steps = Steps()
+    with ownership.exclusive(steps):
+        record = _running(home)
+        _require_nodes(record)
+        yield record, steps
+
+
+def _running(home: Home) -> Owner:
+    record = ownership.owner()
+    if record is None or not home.kubeconfig.exists():
+        raise SandboxError("the sandbox is not running: `sandbox up` starts it")
+    ownership.refuse_another(home)
+    return record
+
+
+def _require_nodes(record: Owner) -> None:
+    if record.mode is not Mode.FULL:
+        raise SandboxError("only a control plane without nodes is running: `sandbox up` starts the whole")
 
 
 def _require_root() -> None:

@@ -8,21 +8,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from lightkube import Client, KubeConfig
-from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.models.rbac_v1 import RoleRef, Subject
-from lightkube.resources.rbac_authorization_v1 import ClusterRoleBinding
-
-from sandbox import kubeconfig, pki, processes
+from sandbox import kubeconfig, network, pki, processes
 from sandbox.addresses import API_SERVER_PORT, ETCD_PEER_PORT, ETCD_PORT, KUBERNETES_SERVICE, POD_NETWORK, ROUTER, SERVICE_NETWORK
 from sandbox.commands import attempt
 from sandbox.errors import SandboxError
 from sandbox.home import Home
 from sandbox.steps import Steps
 
-NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 CONTROLLER_MANAGER_PORT = 10257
 SCHEDULER_PORT = 10259
+NODE_GRACE = 20  # seconds until a silent node counts as lost: half of what is usual, since tests wait for it
 # Without nodes, these make namespaces and owner references behave; the others would only wait for pods.
 CONTROLLERS_WITHOUT_NODES = (
     "namespace-controller",
@@ -47,10 +42,11 @@ class Place:
 
     def enter(self) -> list[str]:
         """The beginning of a command that runs there."""
-        return ["nsenter", f"--net=/run/netns/{self.namespace}", "--"] if self.namespace else []
+        return network.enter(self.namespace) if self.namespace else []
 
 
 LOOPBACK = Place(IPv4Address("127.0.0.1"))
+BEHIND_ROUTER = Place(ROUTER, network.ROUTER_NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +62,11 @@ class Credentials:
     scheduler: Path
     proxy: Path
     root: Path  # a kubeconfig of system:masters, for the sandbox itself
+
+
+def names(with_nodes: bool) -> list[str]:
+    """The names of its processes."""
+    return ["etcd", "kube-apiserver", "kube-controller-manager", *(["kube-scheduler"] if with_nodes else [])]
 
 
 def issue(home: Home, *, authority: pki.Authority, place: Place) -> Credentials:
@@ -100,23 +101,21 @@ def issue(home: Home, *, authority: pki.Authority, place: Place) -> Credentials:
     )
 
 
-def etcd_command(data: Path) -> list[str]:
-    """An etcd on a file system in memory that vanishes with it: a sandbox needs no disk to wait for."""
+def etcd_command(programs: Path, *, data: Path) -> list[str | Path]:
+    """An etcd that does not wait for the disk: what it holds ends with the sandbox anyway."""
     client, peer = f"http://127.0.0.1:{ETCD_PORT}", f"http://127.0.0.1:{ETCD_PEER_PORT}"
-    flags = [
-        f"--data-dir={data}/data",
+    return [
+        programs / "etcd",
+        f"--data-dir={data}",
         f"--listen-client-urls={client}",
         f"--advertise-client-urls={client}",
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--logger=zap",
         "--log-level=warn",
-        "--auto-compaction-mode=periodic",
-        "--auto-compaction-retention=30m",
+        "--unsafe-no-fsync",
+        "--watch-progress-notify-interval=5s",  # keeps the API server's watches fresh
     ]
-    script = 'mount -t tmpfs -o mode=700,size=2g sandbox-etcd "$0" && exec etcd "$@"'
-    return ["unshare", "--mount", "--", "sh", "-c", script, str(data), *flags]
 
 
 def api_server_command(programs: Path, *, credentials: Credentials, place: Place) -> list[str | Path]:
@@ -159,11 +158,15 @@ def controller_manager_command(programs: Path, *, credentials: Credentials, plac
         *controllers,
         f"--secure-port={CONTROLLER_MANAGER_PORT}",
         "--use-service-account-credentials=true",
+        # With what is usual, it would need seconds for asking for its own controllers' accounts.
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
         f"--service-account-private-key-file={credentials.token_signer}",
         f"--root-ca-file={credentials.authority.certificate}",
         f"--cluster-signing-cert-file={credentials.authority.certificate}",
         f"--cluster-signing-key-file={credentials.authority.key}",
         f"--cluster-cidr={POD_NETWORK}",
+        f"--node-monitor-grace-period={NODE_GRACE}s",
     ]
 
 
@@ -176,10 +179,8 @@ def start(home: Home, *, programs: Path, place: Place, credentials: Credentials,
     """Start all of it; returns once the API server is ready, while the controllers may still be starting."""
     if place.namespace is None:
         refuse_taken_ports()
-    data = home.state / "etcd"
-    data.mkdir(parents=True, exist_ok=True)
     with steps.step("API server is ready"):
-        etcd = processes.start("etcd", [*place.enter(), *etcd_command(data)], log=home.log("etcd"))
+        etcd = processes.start("etcd", [*place.enter(), *etcd_command(programs, data=home.state / "etcd")], log=home.log("etcd"))
         server = processes.start(
             "kube-apiserver",
             [*place.enter(), *api_server_command(programs, credentials=credentials, place=place)],
@@ -210,8 +211,8 @@ def refuse_taken_ports() -> None:
 def _client_flags(path: Path) -> list[str]:
     return [
         f"--kubeconfig={path}",
-        f"--authentication-kubeconfig={path}",
         f"--authorization-kubeconfig={path}",
+        "--authentication-skip-lookup=true",
         "--bind-address=127.0.0.1",
         "--leader-elect=false",
     ]
@@ -226,14 +227,3 @@ def _is_ready(place: Place, context: ssl.SSLContext) -> bool:
         return False
     finally:
         connection.close()
-
-
-def bind_administrators(root: Path) -> None:
-    """The group of the people's kubeconfig may do everything, by a binding as kubeadm makes it."""
-    client = Client(config=KubeConfig.from_file(root), field_manager="sandbox", trust_env=False)
-    binding = ClusterRoleBinding(
-        metadata=ObjectMeta(name="kubeadm:cluster-admins"),
-        roleRef=RoleRef(apiGroup="rbac.authorization.k8s.io", kind="ClusterRole", name="cluster-admin"),
-        subjects=[Subject(kind="Group", name="kubeadm:cluster-admins", apiGroup="rbac.authorization.k8s.io")],
-    )
-    client.apply(binding)

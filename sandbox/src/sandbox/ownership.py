@@ -30,6 +30,7 @@ class Owner:
     home: str
     mode: Mode
     nodes: int
+    programs: str  # the directory of the Kubernetes programs that it runs
     complete: bool
 
     def write(self) -> None:
@@ -46,7 +47,7 @@ def owner() -> Owner | None:
         content = json.loads(OWNER.read_text())
     except FileNotFoundError:
         return None
-    return Owner(home=content["home"], mode=Mode(content["mode"]), nodes=content["nodes"], complete=content["complete"])
+    return Owner(**{**content, "mode": Mode(content["mode"])})
 
 
 def refuse_another(home: Home) -> None:

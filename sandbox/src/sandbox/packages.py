@@ -29,7 +29,7 @@ class Tool:
             return False
 
 
-CONTROL_PLANE = (Tool("etcd-server", probe=("etcd", "--version")), Tool("iproute2", probe=("ip", "-V")))
+CONTROL_PLANE = (Tool("iproute2", probe=("ip", "-V")),)
 NODES = (
     Tool("containerd", probe=("containerd", "--version")),
     Tool("containerd", probe=("ctr", "--version")),

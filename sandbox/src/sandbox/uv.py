@@ -1,0 +1,30 @@
+"""uv, which fetches Python packages: the one that made the project's environment, wherever it is."""
+
+import os
+import shutil
+from pathlib import Path
+
+from sandbox.commands import attempt, run
+from sandbox.errors import SandboxError
+from sandbox.home import Home
+
+IMAGE_PLATFORM = "x86_64-manylinux_2_28"
+
+
+def program(home: Home) -> str:
+    """The path of a uv that works: named by $UV, brought by the Makefile, or on the PATH."""
+    brought = sorted(home.path.parent.glob("uv-*/bin/uv"))
+    for candidate in (os.environ.get("UV"), *map(str, reversed(brought)), shutil.which("uv")):
+        if candidate and Path(candidate).exists() and attempt(candidate, "--version").returncode == 0:
+            return candidate
+    raise SandboxError("uv is needed to fetch Python packages for an image, and none was found: `make env` brings it")
+
+
+def install(home: Home, target: Path, *, requirements: str, python: str) -> None:
+    """Put packages into `target` for an image's Python: wheels alone, each of a hash that the requirements name."""
+    run(
+        program(home),
+        *("pip", "install", "--quiet", "--no-config", "--no-deps", "--require-hashes", "--only-binary=:all:", "--target", target),
+        *("--python-version", python, "--python-platform", IMAGE_PLATFORM, "--link-mode=copy", "--requirements", "-"),
+        text=requirements,
+    )
