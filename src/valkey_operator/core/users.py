@@ -22,9 +22,8 @@ _OPERATOR_RIGHTS = (
     "+cluster|myid +cluster|myshardid +cluster|info +cluster|nodes +cluster|slots +cluster|shards +cluster|meet +cluster|addslotsrange "
     "+cluster|replicate +cluster|forget +cluster|failover +cluster|reset +cluster|set-config-epoch"
 )
-_REPLICATION_RIGHTS = (
-    "~* resetchannels -@all +ping +psync +sync +replconf +select +@write -flushall -flushdb -swapdb +cluster|syncslots"
-)
+_REPLICATION_RIGHTS = "resetchannels -@all +ping +psync +sync +replconf"
+"""What a replica does at its primary, and nothing else."""
 _HASHED = re.compile(r"#[0-9a-f]{64}")
 
 
