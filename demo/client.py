@@ -39,7 +39,7 @@ class Login:
 
     def connect(self) -> ValkeyCluster:
         """A client of the library as applications make it: one address to begin with is enough, it is told the others."""
-        nodes = [ClusterNode(host, int(port)) for host, _, port in (address.rpartition(":") for address in self.addresses)]  # type: ignore[no-untyped-call]
+        nodes = [ClusterNode(host, int(port)) for host, _, port in (address.rpartition(":") for address in self.addresses)]
         return ValkeyCluster(
             startup_nodes=nodes,
             username=self.username,
@@ -103,7 +103,7 @@ class Application:
         """How many keys each shard holds, by the endpoint of its primary."""
         where: Counter[str] = Counter()
         for key in self._written:
-            node = self._client.get_node_from_key(key)  # type: ignore[no-untyped-call]
+            node = self._client.get_node_from_key(key)
             where[node.name if node else "unknown"] += 1
         return dict(where)
 
@@ -112,7 +112,7 @@ class Application:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                answer: object = self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+                answer: object = self._client.execute_command(*command)
             except (ValkeyError, OSError) as error:
                 self.record.errors[f"{type(error).__name__}: {error}"[:160]] += 1
                 if time.monotonic() > deadline:
@@ -151,7 +151,7 @@ class Newcomers:
                 client = self._login.connect()
                 for number in range(12):  # enough to meet every shard
                     client.set(f"newcomer:{number}", self.came)
-                client.close()  # type: ignore[no-untyped-call]
+                client.close()
             except (ValkeyError, OSError) as error:
                 self.errors[f"{type(error).__name__}: {error}"[:160]] += 1
 
@@ -173,7 +173,7 @@ def _work(login: Login, order: Mapping[str, Any], *, stopped: threading.Event) -
     """Work over so many keys, once or (`endless`) round and round until standard input is closed."""
     began = time.monotonic()
     client = login.connect()
-    _tell(event="connected", seconds=time.monotonic() - began, nodes=sorted(node.name for node in client.get_nodes()))  # type: ignore[no-untyped-call]
+    _tell(event="connected", seconds=time.monotonic() - began, nodes=sorted(node.name for node in client.get_nodes()))
     newcomers = Newcomers(login) if order.get("newcomers") else None
     if newcomers is not None:
         newcomers.start()
@@ -215,8 +215,8 @@ def _closing(lines: Any) -> threading.Event:  # noqa: ANN401 -- a text stream
 def _ask(login: Login, command: Sequence[str]) -> None:
     try:
         client = login.connect()
-        answer: object = client.execute_command(*command)  # type: ignore[no-untyped-call]
-        node = client.get_node_from_key(command[1]) if len(command) > 1 else None  # type: ignore[no-untyped-call]
+        answer: object = client.execute_command(*command)
+        node = client.get_node_from_key(command[1]) if len(command) > 1 else None
     except (ValkeyError, OSError) as error:
         _tell(event="failed", why=f"{type(error).__name__}: {error}")
         sys.exit(1)
