@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from sandbox import cluster, faults, kubectl, network, ownership
+from sandbox import cluster, faults, kubectl, network, operator, ownership
 from sandbox import images as catalogue
 from sandbox import status as status_of
 from sandbox.errors import SandboxError
@@ -119,9 +119,25 @@ def load_image(home: Home, images: tuple[str, ...]) -> None:
     with ownership.exclusive(steps):
         record = _running(home)
         _require_nodes(record)
-        tars = [catalogue.archive_of(home, name, steps=steps) for name in images]
+        found = [catalogue.named(home, name, steps=steps) for name in images]
         with steps.step(f"loaded {', '.join(images)}"):
-            catalogue.load(tars, nodes=[node for node in cluster.nodes_of(home, record) if node.process()])
+            catalogue.load(found, home=home, nodes=[node for node in cluster.nodes_of(home, record) if node.process()])
+
+
+@main.command(name="operator")
+@click.option("--down", is_flag=True, help="Take it away instead; ValkeyClusters stay as they are.")
+@click.pass_obj
+def operator_command(home: Home, *, down: bool) -> None:
+    """Deploy the operator of this checkout, or replace an earlier one."""
+    _require_root()
+    steps = Steps()
+    with ownership.exclusive(steps):
+        record = _running(home)
+        _require_nodes(record)
+        if down:
+            operator.remove(home, steps=steps)
+        else:
+            operator.deploy(home, record, steps=steps)
 
 
 @main.group()

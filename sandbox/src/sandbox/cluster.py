@@ -55,8 +55,7 @@ def build(home: Home, *, mode: Mode = Mode.FULL, steps: Steps) -> Path:
     packages.ensure(packages.CONTROL_PLANE, steps=steps)
     if mode is Mode.FULL:
         packages.ensure(packages.NODES, steps=steps)
-        images.pause(home, steps=steps)
-        images.valkey(home, steps=steps)
+        images.basic(home, steps=steps)
     return programs(home, steps=steps)
 
 
@@ -105,7 +104,7 @@ def _start_full(home: Home, record: Owner, *, steps: Steps) -> None:
     def prepare(node: Node) -> None:
         node.configure(authority=authority, credentials=credentials, place=BEHIND_ROUTER)
         node.power_on(built)
-        images.load([images.pause(home, steps=steps), images.valkey(home, steps=steps)], nodes=[node])
+        images.load(images.basic(home, steps=steps), home=home, nodes=[node])
 
     with ThreadPoolExecutor(1) as pool, steps.step("nodes have their images"):
         prepared = pool.submit(_in_parallel, prepare, nodes)

@@ -2,14 +2,12 @@
 
 import re
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import archive, debian, packages, uv
+from sandbox import archive, debian, operator_image, packages, uv
 from sandbox.archive import Image, Layer
 from sandbox.commands import run
 from sandbox.errors import SandboxError
@@ -21,7 +19,7 @@ from sandbox.steps import Steps
 VALKEY = "docker.io/valkey/valkey"
 VALKEY_PACKAGES = ("valkey-server", "valkey-tools", "libc6", "openssl")
 VALKEY_DEFAULT = "9.1.2"
-RECIPE = 1  # counts up when the making changes, so that kept images are made again
+RECIPE = 2  # counts up when the making changes, so that kept images are made again
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,108 +45,99 @@ PREBUILT = {
 }
 
 
-def pause(home: Home, *, steps: Steps) -> Path:
-    """The archive of the image that holds a pod's namespaces."""
-    tar = home.images / f"pause-{RECIPE}.tar"
-    if not tar.exists():
-        packages.ensure(packages.IMAGES, steps=steps)
-        with scratch(home) as directory:
-            root = directory / "root"
-            root.mkdir()
-            shutil.copy("/usr/bin/catatonit", root / "pause")
-            layer = archive.layer(root, directory / "layer.tar")
-            archive.write(Image(names=(PAUSE_IMAGE,), layers=(layer,), command=("/pause", "-P")), tar)
-    return tar
+def basic(home: Home, *, steps: Steps) -> list[Image]:
+    """What every node has from the start."""
+    return [pause(home, steps=steps), valkey(home, steps=steps)]
 
 
-def valkey(home: Home, version: str = VALKEY_DEFAULT, *, steps: Steps) -> Path:
-    """The archive of a Valkey image: the default version with TLS from Debian, older ones from wheels over the same system."""
+def pause(home: Home, *, steps: Steps) -> Image:
+    """The image that holds a pod's namespaces."""
+    record = home.images / f"pause-{RECIPE}.json"
+    if image := archive.kept(record):
+        return image
+    packages.ensure(packages.IMAGES, steps=steps)
+    with archive.scratch(home.images) as directory:
+        shutil.copy("/usr/bin/catatonit", directory / "pause")
+        layer = archive.layer(directory, home.images / f"pause-{RECIPE}.layer.tar")
+        return Image(names=(PAUSE_IMAGE,), layers=(layer,), command=("/pause", "-P")).keep(record)
+
+
+def valkey(home: Home, version: str = VALKEY_DEFAULT, *, steps: Steps) -> Image:
+    """A Valkey image: the default version with TLS from Debian, older ones from wheels over the same system."""
     if version != VALKEY_DEFAULT and version not in PREBUILT:
         raise SandboxError(f"there is no Valkey {version} to make an image of: {', '.join([VALKEY_DEFAULT, *PREBUILT])} can be had")
-    tar = home.images / f"valkey-{version}-{RECIPE}.tar"
-    if not tar.exists():
-        base = _valkey_base(home, steps=steps)
-        if version == VALKEY_DEFAULT:
-            _write_valkey(tar, [base], names=[VALKEY_DEFAULT, _base_version(home)])
-        else:
-            with steps.step(f"made an image of Valkey {version} from a Python wheel"), scratch(home) as directory:
-                layer = _prebuilt_layer(home, PREBUILT[version], directory)
-                _write_valkey(tar, [base, layer], names=[version])
-    return tar
+    record = home.images / f"valkey-{version}-{RECIPE}.json"
+    if image := archive.kept(record):
+        return image
+    return (_valkey_from_debian if version == VALKEY_DEFAULT else _valkey_from_wheel)(home, version, steps=steps).keep(record)
 
 
-def archive_of(home: Home, name: str, *, steps: Steps) -> Path:
-    """The archive of an image that is given by a file or by one of the names that the sandbox can make."""
+def named(home: Home, name: str, *, steps: Steps) -> Image | Path:
+    """The image that a person means: an archive file, or one of those that the sandbox can make."""
     if Path(name).is_file():
         return Path(name)
     repository, _, version = name.removeprefix("docker.io/").removeprefix("valkey/").partition(":")
     if repository == "valkey":
         return valkey(home, version or VALKEY_DEFAULT, steps=steps)
-    raise SandboxError(f"{name} is neither a file nor an image that the sandbox can make (valkey:{VALKEY_DEFAULT}, …)")
+    if name == operator_image.NAME:
+        return operator_image.operator(home, steps=steps)
+    can = ", ".join([*(f"valkey:{version}" for version in (VALKEY_DEFAULT, *PREBUILT)), operator_image.NAME])
+    raise SandboxError(f"{name} is neither a file nor an image that the sandbox can make: {can}")
 
 
-def load(tars: Sequence[Path], *, nodes: Sequence[Node]) -> None:
-    """Import archives into every node, all nodes at the same time."""
+def load(images: Sequence[Image | Path], *, home: Home, nodes: Sequence[Node]) -> None:
+    """Import images into nodes, at the same time, and only the layers that a node does not have."""
     with ThreadPoolExecutor(max(1, len(nodes))) as pool:
-        list(pool.map(lambda node: _load(tars, node), nodes))
+        list(pool.map(lambda node: _load(images, home, node), nodes))
 
 
-@contextmanager
-def scratch(home: Home) -> Iterator[Path]:
-    """A directory for the making of an image, gone afterwards."""
-    home.images.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=home.images) as directory:
-        yield Path(directory)
+def _load(images: Sequence[Image | Path], home: Home, node: Node) -> None:
+    ctr = ["ctr", "--address", str(node.socket()), "--namespace", "k8s.io"]
+    present = {line.strip().removeprefix("sha256:") for line in run(*ctr, "content", "list", "--quiet").splitlines()}
+    for image in images:
+        if isinstance(image, Path):
+            run(*ctr, "images", "import", image)
+            continue
+        with archive.scratch(home.images) as directory:
+            archive.write(image, directory / "image.tar", without=present)
+            run(*ctr, "images", "import", directory / "image.tar")
 
 
-def _valkey_base(home: Home, *, steps: Steps) -> Layer:
-    """The layer with Valkey's latest version and all that it needs, from Debian."""
-    tar = home.images / f"valkey-base-{RECIPE}.layer.tar"
-    if tar.exists():
-        return archive.stored(tar)
+def _valkey_from_debian(home: Home, version: str, *, steps: Steps) -> Image:
     packages.ensure(packages.IMAGES, steps=steps)
-    with steps.step(f"made a root file system with Valkey from Debian {debian.SUITE}"), scratch(home) as directory:
+    with steps.step(f"made an image of Valkey from Debian {debian.SUITE}"), archive.scratch(home.images) as directory:
         root = directory / "root"
         debian.root_file_system(root, packages=VALKEY_PACKAGES)
         said = run("chroot", root, "valkey-server", "--version")
         found = re.search(r"v=(\S+)", said)
         if found is None:
             raise SandboxError(f"Debian's valkey-server does not tell its version: {said}")
-        _base_version_file(home).write_text(found[1])
-        if found[1] != VALKEY_DEFAULT:
-            steps.say(f"Debian has Valkey {found[1]} by now: its image is named {VALKEY}:{VALKEY_DEFAULT} too")
-        return archive.layer(root, tar)
+        if found[1] != version:
+            steps.say(f"Debian has Valkey {found[1]} by now: its image is named {VALKEY}:{version} too")
+        return _valkey_image(
+            [version, found[1]], layers=[archive.layer(root, home.images / f"valkey-{version}-{RECIPE}.layer.tar")]
+        )
 
 
-def _base_version_file(home: Home) -> Path:
-    return home.images / f"valkey-base-{RECIPE}.version"
+def _valkey_from_wheel(home: Home, version: str, *, steps: Steps) -> Image:
+    base = valkey(home, steps=steps).layers
+    prebuilt = PREBUILT[version]
+    with steps.step(f"made an image of Valkey {version} from a Python wheel"), archive.scratch(home.images) as directory:
+        uv.install(home, directory / "wheel", requirements=prebuilt.requirement, python="3.11")
+        programs = directory / "programs"
+        programs.mkdir()
+        for name in prebuilt.programs:
+            shutil.copy(directory / "wheel" / prebuilt.folder / name, programs / name)
+            (programs / name).chmod(0o755)
+        layer = archive.layer(programs, home.images / f"valkey-{version}-{RECIPE}.layer.tar", prefix="usr/bin")
+        return _valkey_image([version], layers=[*base, layer])
 
 
-def _base_version(home: Home) -> str:
-    return _base_version_file(home).read_text()
-
-
-def _prebuilt_layer(home: Home, prebuilt: Prebuilt, directory: Path) -> Layer:
-    uv.install(home, directory / "wheel", requirements=prebuilt.requirement, python="3.11")
-    programs = directory / "programs"
-    programs.mkdir()
-    for name in prebuilt.programs:
-        shutil.copy(directory / "wheel" / prebuilt.folder / name, programs / name)
-        (programs / name).chmod(0o755)
-    return archive.layer(programs, directory / "layer.tar", prefix="usr/bin")
-
-
-def _write_valkey(tar: Path, layers: Sequence[Layer], *, names: Sequence[str]) -> None:
-    image = Image(
-        names=tuple(f"{VALKEY}:{name}" for name in dict.fromkeys(names)),
+def _valkey_image(versions: Sequence[str], *, layers: Sequence[Layer]) -> Image:
+    return Image(
+        names=tuple(f"{VALKEY}:{version}" for version in dict.fromkeys(versions)),
         layers=tuple(layers),
         command=("valkey-server",),
         user="999",
         directory="/data",
     )
-    archive.write(image, tar)
-
-
-def _load(tars: Sequence[Path], node: Node) -> None:
-    for tar in tars:
-        run("ctr", "--address", node.socket(), "--namespace", "k8s.io", "images", "import", tar)

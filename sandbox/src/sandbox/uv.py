@@ -28,3 +28,26 @@ def install(home: Home, target: Path, *, requirements: str, python: str) -> None
         *("--python-version", python, "--python-platform", IMAGE_PLATFORM, "--link-mode=copy", "--requirements", "-"),
         text=requirements,
     )
+
+
+def resolve(home: Home, project: Path, *, lock: Path, python: str) -> list[str]:
+    """The names of all packages that a project needs at run time, by the versions in the lock."""
+    said = run(
+        program(home),
+        *("pip", "compile", "--quiet", "--no-config", "--no-header", "--no-annotate", "--no-emit-index-url", "--constraints", lock),
+        *("--python-version", python, "--python-platform", IMAGE_PLATFORM, project),
+    )
+    return [line.partition("==")[0] for line in said.splitlines() if "==" in line]
+
+
+def blocks(lock: str) -> dict[str, str]:
+    """Each package of a lock file with its version and hashes, by name."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in lock.splitlines(keepends=True):
+        if line.startswith("#"):
+            continue
+        if not line[0].isspace():
+            name = line.partition("==")[0]
+        found[name] = found.get(name, "") + line
+    return found

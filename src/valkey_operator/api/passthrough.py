@@ -46,7 +46,7 @@ TOLERATION: Json = {
     "type": "object",
     "properties": {
         "key": _text("The taint's key; all keys when unset."),
-        "operator": _text("How key and value relate: Equal when unset.", enum=["Exists", "Equal", "Lt", "Gt"]),
+        "operator": _text("How key and value relate: Equal when unset.", enum=["Exists", "Equal"]),
         "value": _text("The taint's value."),
         "effect": _text("The taint's effect; all effects when unset.", enum=["NoSchedule", "PreferNoSchedule", "NoExecute"]),
         "tolerationSeconds": _number("How long a NoExecute taint is tolerated; for ever when unset."),

@@ -78,9 +78,15 @@ class Rule:
         return {**schema, VALIDATIONS: [*schema.get(VALIDATIONS, ()), self.to_dict()]}
 
 
+def found(pattern: str, text: str) -> bool:
+    """Whether the pattern is found as the API server finds it: its `$` is the end of the text, not the place before a last line break."""
+    anchored = pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern
+    return re.search(anchored, text) is not None
+
+
 def matches(pattern: str, message: str) -> Rule:
     """A text must match the pattern; `message` says in words what a schema's own pattern would leave to be guessed."""
-    return Rule(cel=f"self.matches({quoted(pattern)})", message=message, holds=lambda text: re.search(pattern, text) is not None)
+    return Rule(cel=f"self.matches({quoted(pattern)})", message=message, holds=lambda text: found(pattern, text))
 
 
 def all_match(pattern: str, message: str) -> Rule:
@@ -88,7 +94,7 @@ def all_match(pattern: str, message: str) -> Rule:
     return Rule(
         cel=f"self.all(e, e.matches({quoted(pattern)}))",
         message=message,
-        holds=lambda texts: all(re.search(pattern, text) for text in texts),
+        holds=lambda texts: all(found(pattern, text) for text in texts),
     )
 
 

@@ -16,6 +16,7 @@ from valkey_operator.api import template
 from valkey_operator.api.cluster import GROUP, MAX_NAME, VERSION, ValkeyCluster, ValkeyClusterSpec
 from valkey_operator.api.node import ValkeyNode, ValkeyNodeSpec
 from valkey_operator.api.port_rules import MAX_NODES
+from valkey_operator.api.reference import page
 from valkey_operator.api.rule import VALIDATIONS, Rule, quoted
 from valkey_operator.api.status import ClusterStatus, NodeStatus
 
@@ -258,7 +259,9 @@ def crd(kind: Kind) -> Json:
 
 def files() -> dict[str, str]:
     """Every generated file by its path in the repository."""
-    return {f"deploy/crds/{kind.plural}.{GROUP}.yaml": HEADER + _yaml(crd(kind)) for kind in KINDS}
+    crds = [crd(kind) for kind in KINDS]
+    manifests = {f"deploy/crds/{document['metadata']['name']}.yaml": HEADER + _yaml(document) for document in crds}
+    return {**manifests, "docs/api.md": page(crds)}
 
 
 def _yaml(document: Json) -> str:

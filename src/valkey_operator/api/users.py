@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from valkey_operator.api.model import Model
-from valkey_operator.api.rule import ATOMIC, CONTROL, STORED_DEFAULT, Rule, all_match, matches, quoted
+from valkey_operator.api.rule import ATOMIC, CONTROL, STORED_DEFAULT, Rule, all_match, found, matches, quoted
 
 USER_NAME = r"^[A-Za-z0-9_.:@+-]+$"
 PLAIN_PASSWORD = r"(^| )[<>]"  # noqa: S105  # a pattern, no password
@@ -134,21 +133,21 @@ class User(Model):
             cel="!self.enabled || (has(self.nopass) && self.nopass) || (has(self.resetpass) && self.resetpass)"
             f" || self.name.matches({quoted(SECRET_KEY)}) || (has(self.passwordSecret) && has(self.passwordSecret.keys))",
             message="no key of a Secret can be named like this user: say in passwordSecret.keys which keys hold the passwords",
-            holds=lambda user: not user.needs_password or all(re.search(SECRET_KEY, key) for key in user.secret_keys),
+            holds=lambda user: not user.needs_password or all(found(SECRET_KEY, key) for key in user.secret_keys),
             field_path=".passwordSecret.keys",
             reason="FieldValueRequired",
         ),
         Rule(
             cel=f"!has(self.permissions) || !self.permissions.matches({quoted(CONTROL)})",
             message="has a line break or another control character: write all rules on one line",
-            holds=lambda user: not re.search(CONTROL, user.permissions),
+            holds=lambda user: not found(CONTROL, user.permissions),
             field_path=".permissions",
             reason="FieldValueForbidden",
         ),
         Rule(
             cel=f"!has(self.permissions) || !self.permissions.matches({quoted(PLAIN_PASSWORD)})",
             message="has a password in plain text, which everybody who may read this object sees: put it into the Secret of passwordSecret",
-            holds=lambda user: not re.search(PLAIN_PASSWORD, user.permissions),
+            holds=lambda user: not found(PLAIN_PASSWORD, user.permissions),
             field_path=".permissions",
             reason="FieldValueForbidden",
         ),

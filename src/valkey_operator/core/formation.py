@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.core.plan import AddSlots, Forget, Meet, Replicate, TakeOver, Tell
 from valkey_operator.core.topology import united
+from valkey_operator.valkey.slots import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,21 +54,21 @@ def formation(topology: Topology, pods: Mapping[NodeIndex, Pod], *, formed: bool
 
 
 def _add_slots(topology: Topology, *, formed: bool) -> Iterator[Tell]:
-    """Slots that nobody owns go to the shards that have none, in equal contiguous parts.
+    """Slots that nobody owns go to the shard whose equal part of all slots they are in.
 
     A server that does not answer may own slots that nobody here has heard of. So either everybody answered, or the cluster was never formed
-    and those who are silent were never seen: then each part is the one that the shard gets in any case.
+    and those who are silent were never seen: then the part is the one that the shard gets in any case.
     """
     never_seen = all(index in topology.servers or index not in topology.recorded for index in topology.wanted)
-    if not topology.complete and (formed or not never_seen):
+    unowned = topology.unowned
+    if not unowned or (not topology.complete and (formed or not never_seen)):
         return
     homeless = topology.homeless_shards()
-    if not homeless:
-        return
-    for shard, part in zip(homeless, topology.unowned.split(len(homeless)), strict=True):
-        home = _home(topology, shard)
-        if home is not None and part:
-            yield Tell(home, AddSlots(part))
+    shards = len({index.shard for index in topology.wanted})
+    for shard, part in enumerate(ALL.split(shards)):
+        home = _home(topology, shard) if shard in homeless else topology.primary(shard)
+        if home is not None and part & unowned:
+            yield Tell(home, AddSlots(part & unowned))
 
 
 def _home(topology: Topology, shard: int) -> NodeIndex | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,7 +18,7 @@ from lightkube.core.exceptions import ConfigError
 from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
-from valkey_operator.kube.errors import Conflict, NotFound, Unavailable, from_answer, from_status, translated
+from valkey_operator.kube.errors import FAILURES, IDLE, Conflict, NotFound, Unavailable, from_answer, from_status, translated
 from valkey_operator.kube.fields import adopted
 from valkey_operator.kube.observer import SILENT
 
@@ -35,7 +34,6 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 FIELD_MANAGER = "valkey-operator"
 _ADOPTIONS = 5
-_ERROR = 400
 
 
 class Kube:
@@ -132,12 +130,12 @@ class Kube:
         label_selector: str | None = None,
         field_selector: str | None = None,
         server_timeout: float = 300.0,
-        idle_timeout: float = 90.0,
+        idle_timeout: float = 75.0,
     ) -> AsyncGenerator[tuple[str, Object]]:
         """What happened after `resource_version`: ("ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK", object), until the server ends it.
 
-        Unavailable when the connection breaks or nothing (no event, no bookmark: one comes each minute) was heard for `idle_timeout`
-        seconds; Gone when the resource version is too old.
+        Gone when the resource version is too old. Unavailable when the connection breaks, or (reason IDLE) when nothing, neither an event
+        nor a bookmark, was heard for `idle_timeout` seconds: with etcd 3.5 or later a bookmark comes each minute, with an older one perhaps never.
         """
         params = {
             "watch": "true",
@@ -151,17 +149,15 @@ class Kube:
         request = self._request(
             "GET", kind.path(namespace), params=params, timeout=httpx2.Timeout(self._timeout, read=idle_timeout)
         )
-        try:
-            async with self._answer(request, kind, "watch") as answer:
+        async with self._answer(request, kind, "watch", what=what) as answer:
+            try:
                 async for line in answer.aiter_lines():
                     event = json.loads(line)
                     if event["type"] == "ERROR":
                         raise from_status(event["object"])
                     yield event["type"], event["object"]
-        except httpx2.ReadTimeout as error:
-            raise Unavailable(f"{what}: nothing heard for {idle_timeout:g} s", reason="Idle") from error
-        except (httpx2.HTTPError, httpx2.StreamError, TimeoutError, json.JSONDecodeError) as error:
-            raise translated(error, what) from error
+            except httpx2.ReadTimeout as error:
+                raise Unavailable(f"{what}: nothing heard for {idle_timeout:g} s", reason=IDLE) from error
 
     async def create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
         """The object, newly made. AlreadyExists if there is one of that name: it is never taken over, whoever made it."""
@@ -258,12 +254,9 @@ class Kube:
     ) -> Object:
         fields = {"fieldManager": self.field_manager} if manager or patch else {}
         request = self._request(method, path, params={**(params or {}), **fields}, body=body, patch=patch)
-        try:
-            async with asyncio.timeout(self._timeout), self._answer(request, kind, method.lower()) as answer:
-                read: Object = json.loads(await answer.aread())
-                return read
-        except (httpx2.HTTPError, httpx2.StreamError, TimeoutError, json.JSONDecodeError) as error:
-            raise translated(error, what) from error
+        async with self._answer(request, kind, method.lower(), what=what) as answer, asyncio.timeout(self._timeout):
+            read: Object = json.loads(await answer.aread())
+            return read
 
     def _request(
         self,
@@ -282,24 +275,25 @@ class Kube:
         )
 
     @asynccontextmanager
-    async def _answer(self, request: httpx2.Request, kind: Kind, verb: str) -> AsyncIterator[httpx2.Response]:
-        """The answer to a request, its body still to be read; KubeError if it is an error."""
-        begun, code = time.monotonic(), 0
+    async def _answer(self, request: httpx2.Request, kind: Kind, verb: str, *, what: str) -> AsyncIterator[httpx2.Response]:
+        """The answer to a request, its body still to be read: within, too, whatever fails is a KubeError."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         answer: httpx2.Response | None = None
         try:
             async with asyncio.timeout(self._timeout):
-                answer = await self._client._client.send(request, stream=True)  # noqa: SLF001
-                code = answer.status_code
-                if code >= _ERROR:
-                    raise from_answer(code, await answer.aread(), retry_after=answer.headers.get("Retry-After", ""))
-            if verb == "watch":
-                self.observer.answered(kind, verb, code, time.monotonic() - begun)
+                answer = await self._client._client.send(request, stream=True)  # noqa: SLF001 - lightkube's own send() without types
+                self.observer.answered(kind, verb, answer.status_code, loop.time() - begun)
+                if answer.is_error:
+                    raise from_answer(answer.status_code, await answer.aread(), retry_after=answer.headers.get("Retry-After", ""))
             yield answer
+        except FAILURES as error:
+            if answer is None:
+                self.observer.answered(kind, verb, 0, loop.time() - begun)
+            raise translated(error, what) from error
         finally:
             if answer is not None:
                 await answer.aclose()
-            if verb != "watch":
-                self.observer.answered(kind, verb, code, time.monotonic() - begun)
 
 
 def _named(kind: Kind, namespace: str | None, name: str) -> str:

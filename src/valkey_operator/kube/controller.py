@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
@@ -31,6 +30,11 @@ class Result:
 
     wake_after: float | None = None
     quiet: bool = False
+
+    @classmethod
+    def done(cls) -> Result:
+        """Nothing more to do until something changes."""
+        return DONE
 
 
 DONE = Result()
@@ -72,22 +76,30 @@ class Controller(Generic[K]):
         """Set once all reflectors are synced and the workers work."""
         self._reconcile = reconcile
         self._sources = tuple(sources)
-        self._reflectors = (*dict.fromkeys((*(source.reflector for source in sources), *reflectors)),)
+        self._reflectors = tuple(dict.fromkeys((*(source.reflector for source in sources), *reflectors)))
         self._workers = workers
         self._timeout = timeout
         self._on_error = on_error
         self._observer = observer
+        for source in sources:
+            source.reflector.store.subscribe(self._feeder(source))
 
     async def run(self) -> None:
-        """Reflect, wait until everything was listed, work. Cancelling it ends all that and waits for the end."""
-        for source in self._sources:
-            source.reflector.store.subscribe(self._feeder(source))
+        """Reflect, wait until everything was listed, work every key once and then whenever it comes up.
+
+        Cancelling it ends all that and waits for the end; it may be run again.
+        """
         try:
             async with asyncio.TaskGroup() as tasks:
                 for reflector in self._reflectors:
                     tasks.create_task(reflector.run(), name=f"reflect {reflector.kind.plural}")
                 for reflector in self._reflectors:
                     await reflector.store.synced.wait()
+                # Not only what changed just now: another replica may have worked since we last did.
+                for source in self._sources:
+                    feed = self._feeder(source)
+                    for view in source.reflector.store.all():
+                        feed(None, view)
                 self.ready.set()
                 for number in range(self._workers):
                     tasks.create_task(self._work(), name=f"worker {number}")
@@ -117,23 +129,29 @@ class Controller(Generic[K]):
 
     async def _once(self, key: K, *, quiet: bool) -> None:
         """One reconcile and what comes of it. The only place that catches everything: an error is its key's alone."""
-        begun = time.monotonic()
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         outcome: Outcome
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout) as limit:
                 result = await self._reconcile(key, quiet=quiet)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Something inside was cancelled, not this worker: it must not die of that.
+            outcome = self._failed(key, RuntimeError("something that the reconcile waited for was cancelled"))
         except Exception as error:  # noqa: BLE001 - the loop goes on whatever a reconcile does
-            outcome = self._failed(key, error)
+            slow = Unavailable(f"the reconcile took longer than {self._timeout:g} s", reason="Timeout")
+            outcome = self._failed(key, slow if limit.expired() else _telling(error))
         else:
             self.queue.forget(key)
             if result.wake_after is not None:
                 self.queue.add_after(key, result.wake_after, quiet=result.quiet)
             outcome = "done" if result.wake_after is None or result.quiet else "later"
-        self._observer.reconciled(key, time.monotonic() - begun, outcome)
+        self._observer.reconciled(key, loop.time() - begun, outcome)
 
     def _failed(self, key: K, error: Exception) -> Outcome:
-        if isinstance(error, TimeoutError):
-            error = Unavailable(f"the reconcile took longer than {self._timeout:g} s", reason="Timeout")
         passing = isinstance(error, KubeError) and error.retryable
         seconds = self.queue.retry(key, at_least=getattr(error, "retry_after", None) or 0.0)
         if passing:
@@ -143,3 +161,11 @@ class Controller(Generic[K]):
         if self._on_error is not None:
             self._on_error(key, error)
         return "retried" if passing else "failed"
+
+
+def _telling(error: Exception) -> Exception:
+    """Of a group of errors the one that says most: one that will not pass by itself before one that may."""
+    if not isinstance(error, ExceptionGroup):
+        return error
+    leaves = [_telling(each) for each in error.exceptions]
+    return next((each for each in leaves if not (isinstance(each, KubeError) and each.retryable)), leaves[0])

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import json
+import ssl
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import httpx2  # lightkube speaks it: its errors are these
@@ -22,6 +24,10 @@ class Cause(NamedTuple):
     field: str
     message: str
     reason: str
+
+
+IDLE = "Idle"
+"""The reason of a watch that heard nothing for too long."""
 
 
 class KubeError(Exception):
@@ -118,7 +124,6 @@ _BY_CODE: Mapping[int, type[KubeError]] = {
     422: Invalid,
     429: Throttled,
 }
-_SERVER_ERRORS = 500
 
 
 def from_status(status: Mapping[str, Any], *, code: int = 0, retry_after: float | None = None) -> KubeError:
@@ -156,30 +161,26 @@ def from_answer(code: int, body: bytes, *, retry_after: str = "") -> KubeError:
     return _class_of(code, "", named=False)(f"the API server answered {code}: {text}".rstrip(": "), code=code, retry_after=seconds)
 
 
-def translated(error: Exception, what: str) -> KubeError:
-    """The error that a failure of httpx or lightkube means; `what` says what was being done: "get Service a/b".
+FAILURES = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ConfigError, TimeoutError, ssl.SSLError, json.JSONDecodeError)
+"""All that lightkube and httpx raise when a request fails."""
 
-    Whatever is not known is Unavailable: nothing of lightkube's or httpx's gets out.
-    """
-    if isinstance(error, KubeError):
-        return error
+
+def translated(error: Exception, what: str) -> KubeError:
+    """The error that one of FAILURES means; `what` says what was being done: "get Service a/b"."""
     if isinstance(error, ConfigError):
-        return Misconfigured(str(error))
+        return Misconfigured(f"{what}: {error}")
     if isinstance(error, (TimeoutError, httpx2.TimeoutException)):
         return Unavailable(f"{what}: the API server did not answer in time", reason="Timeout")
+    told = str(error) or type(error).__name__
     if isinstance(error, httpx2.ConnectError):
-        return Unavailable(f"{what}: cannot connect to the API server: {_text(error)}", reason="Connection")
-    return Unavailable(f"{what}: the connection to the API server broke: {_text(error)}", reason="Connection")
+        return Unavailable(f"{what}: cannot connect to the API server: {told}", reason="Connection")
+    return Unavailable(f"{what}: the connection to the API server broke: {told}", reason="Connection")
 
 
 def _class_of(code: int, reason: str, *, named: bool) -> type[KubeError]:
-    if code == 404:  # noqa: PLR2004 - HTTP's number
+    if code == HTTPStatus.NOT_FOUND:
         return NotFound if named else NotServed
     known = _BY_REASON.get(reason) or _BY_CODE.get(code)
     if known is not None:
         return known
-    return Unavailable if code >= _SERVER_ERRORS else KubeError
-
-
-def _text(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    return Unavailable if code >= HTTPStatus.INTERNAL_SERVER_ERROR else KubeError

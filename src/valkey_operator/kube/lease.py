@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,15 +54,15 @@ async def lead(
     await lease.acquire()
     log.info("leading as %s", identity, extra={"lease": f"{namespace}/{name}"})
     working = asyncio.ensure_future(work())
-    renewing = asyncio.create_task(lease.keep(), name="renew the lease")
+    keeping = asyncio.create_task(lease.keep(), name="keep the lease")
     try:
-        await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((working, keeping), return_when=asyncio.FIRST_COMPLETED)
     finally:
         # First the work, whatever happened: nothing may be done without the Lease, and it is not given away before.
         await _ended(working)
-        await _ended(renewing)
+        await _ended(keeping)
         await lease.release()
-    if renewing.done() and not renewing.cancelled() and (error := renewing.exception()):
+    if not keeping.cancelled() and (error := keeping.exception()):
         raise error
     await working
 
@@ -82,12 +81,17 @@ class _Lease:
 
     async def acquire(self) -> None:
         """Return once the Lease is ours."""
+        told = None
         while True:
             try:
                 if await self._try():
                     return
             except KubeError as error:
-                log.warning("cannot look at the Lease: %s", error.message)
+                log.warning("cannot take the Lease: %s", error.message)
+            else:
+                if told != self._holder():
+                    told = self._holder()
+                    log.info("%s leads, %s waits", told, self._identity)
             await asyncio.sleep(self._times.retry * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
 
     async def keep(self) -> None:
@@ -98,51 +102,55 @@ class _Lease:
 
     async def release(self) -> None:
         """Give the Lease away, if it is ours, so that nobody has to wait for its end."""
-        if not self._held or self._live is None:
+        if not self._held:
             return
         self._held = False
         try:
             async with asyncio.timeout(self._times.retry):
-                await self._kube.replace(LEASE, self._body(holder="", duration=1))
+                await self._look()  # the answer to the last renewal may have been lost
+                if self._holder() == self._identity:
+                    await self._kube.replace(LEASE, self._body(holder="", duration=1))
         except (KubeError, TimeoutError) as error:
             log.warning("could not release the Lease, others wait for its end: %s", error)
 
     async def _renew(self) -> None:
         deadline = self._renewed_at + self._times.deadline
         why = "no answer"
-        while (left := deadline - time.monotonic()) > 0:
+        while (left := deadline - _now()) > 0:
             try:
                 async with asyncio.timeout(min(left, self._times.deadline / 2)):
                     if await self._try():
                         return
-                why = f"{self._holder()} holds it"
+                why = f"{self._holder() or 'nobody'} holds it"
                 break
             except (KubeError, TimeoutError) as error:
                 why = str(error) or "no answer"
                 log.warning("cannot renew the Lease: %s", why)
-            await asyncio.sleep(min(self._times.retry / 4, max(0.0, deadline - time.monotonic())))
+            await asyncio.sleep(max(0.0, min(self._times.retry / 4, deadline - _now())))
         self._held = False
         raise LeaseLost(f"the Lease {self._namespace}/{self._name} is lost: {why}")
 
     async def _try(self) -> bool:
         """Take or renew the Lease: one write when nothing is in the way. False when another holds it."""
-        sent = time.monotonic()
-        if self._live is None or not self._held:
+        sent = _now()
+        if not self._held:
             await self._look()
-        for _ in range(2):
-            if not self._held and not self._is_free():
+            if not self._is_free():
                 return False
-            try:
-                self._live = await self._write()
-            except (Conflict, AlreadyExists, NotFound):
-                # Somebody wrote, made or deleted it since: look again, and judge by what is there.
-                await self._look()
-                self._held = self._held and self._holder() in (self._identity, None)
-            else:
-                self._held = True
-                self._renewed_at = sent
-                return True
-        return False
+        try:
+            self._live = await self._write()
+        except (AlreadyExists, Conflict, NotFound) as error:
+            if not self._held and isinstance(error, NotFound):
+                raise  # no such namespace
+            if not self._held:
+                return False  # somebody was quicker
+            await self._look()  # ours is stale: judge by what is there
+            if self._holder() not in (self._identity, None):
+                return False
+            self._live = await self._write()
+        self._held = True
+        self._renewed_at = sent
+        return True
 
     async def _look(self) -> None:
         try:
@@ -151,7 +159,7 @@ class _Lease:
             self._live = None
             return
         if self._live is None or self._live["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]:
-            self._seen_at = time.monotonic()
+            self._seen_at = _now()
         self._live = live
 
     def _holder(self) -> str | None:
@@ -161,7 +169,7 @@ class _Lease:
         if self._live is None or self._holder() in ("", self._identity):
             return True
         duration = self._live["spec"].get("leaseDurationSeconds") or self._times.duration
-        return time.monotonic() - self._seen_at > float(duration)
+        return _now() - self._seen_at > float(duration)
 
     async def _write(self) -> Object:
         if self._live is None:
@@ -187,8 +195,14 @@ class _Lease:
 
 
 async def _ended(task: asyncio.Future[None]) -> None:
-    """The task is over, however it ended; its error, if any, stays in it."""
+    """The task is over, however it ended and however often we are cancelled meanwhile."""
     task.cancel()
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait((task,))
+    if not task.cancelled() and (error := task.exception()):
+        log.debug("ended by %r", error)  # whoever may raise it does; else it was cancelled and nobody asks
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

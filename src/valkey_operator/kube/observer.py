@@ -30,7 +30,7 @@ class Observer:
         """A reflector listed anew, and why."""
 
     def watch_ended(self, kind: Kind, reason: str) -> None:
-        """A watch ended, and why: "server-timeout", "idle", "cut", … ."""
+        """A watch ended, and why: "server" (its timeout), "Idle", "Expired", "Connection", … ."""
 
 
 SILENT = Observer()

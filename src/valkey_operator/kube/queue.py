@@ -1,6 +1,7 @@
 """A work queue of keys: each at most once, never two workers on one, failures backed off, looks put off.
 
 The semantics are those of controller-runtime's queue, plus one: whoever takes a key learns whether anything but the time changed.
+The clock is the event loop's: tests bring a loop of virtual time.
 """
 
 from __future__ import annotations
@@ -8,30 +9,16 @@ from __future__ import annotations
 import asyncio
 import random as random_module
 from collections import deque
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from valkey_operator.kube.observer import SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
     from valkey_operator.kube.observer import Observer
 
 K = TypeVar("K", bound="Hashable")
-
-
-class Handle(Protocol):
-    """A call to come."""
-
-    def cancel(self) -> None:
-        """Let it not come."""
-
-
-class Clock(Protocol):
-    """What the queue needs of time: an event loop is one, and tests bring their own."""
-
-    def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Handle:
-        """Call `callback(*args)` in `delay` seconds."""
 
 
 class Queue(Generic[K]):
@@ -40,14 +27,12 @@ class Queue(Generic[K]):
     def __init__(
         self,
         *,
-        clock: Clock | None = None,
         base: float = 0.2,
         limit: float = 60.0,
         random: random_module.Random | None = None,
         observer: Observer = SILENT,
     ) -> None:
         """Back-off begins at `base` seconds and doubles up to `limit`; each delay is shortened by up to a fifth, at random."""
-        self._clock = clock
         self._base = base
         self._limit = limit
         self._random = random or random_module.Random()  # noqa: S311 - jitter
@@ -55,7 +40,7 @@ class Queue(Generic[K]):
         self._ready: dict[K, bool] = {}  # key -> quiet; in order of coming
         self._active: set[K] = set()
         self._again: dict[K, bool] = {}  # came while being worked
-        self._timers: dict[K, Handle] = {}
+        self._timers: dict[K, asyncio.TimerHandle] = {}
         self._failures: dict[K, int] = {}
         self._getters: deque[asyncio.Future[None]] = deque()
 
@@ -72,8 +57,7 @@ class Queue(Generic[K]):
         if seconds <= 0:
             self._put(key, quiet=quiet)
             return
-        clock = self._clock or asyncio.get_running_loop()
-        self._timers[key] = clock.call_later(seconds, self._due, key, quiet)
+        self._timers[key] = asyncio.get_running_loop().call_later(seconds, self._due, key, quiet)
 
     def retry(self, key: K, *, at_least: float = 0.0) -> float:
         """Have the key worked after its back-off, which grows with each retry until `forget`; the seconds until then."""

@@ -1,9 +1,9 @@
 """Keeps a store equal to what the API server has: list in pages, then watch, for ever.
 
 What goes wrong and what then happens:
-- the watch ends (server-side timeout) or breaks: watch again from the last resource version, after a jittered back-off if it failed;
-- the resource version is too old (410), the watch fell silent, or watching failed several times in a row (an API server restored from a backup
-  never gets to "our" version and says nothing): list again and compare, so that what was deleted meanwhile is told as deleted;
+- the watch ends (server-side timeout), falls silent or breaks: watch again from the last resource version, after a jittered back-off if it broke;
+- the resource version is too old (410), or the watch broke or stayed silent several times in a row (an API server restored from a backup never
+  gets to "our" version): list again and compare, so that what was deleted meanwhile is told as deleted;
 - an object that `project` cannot read: reported and marked in the store; its last readable view stays, and every other object goes on.
 """
 
@@ -12,11 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from valkey_operator.kube.errors import Gone, KubeError
+from valkey_operator.kube.errors import IDLE, Gone, KubeError, Unavailable
 from valkey_operator.kube.kinds import Key
 from valkey_operator.kube.observer import SILENT
 from valkey_operator.kube.store import Store
@@ -37,9 +36,9 @@ _UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
 _BACK_OFF_BASE = 0.2
 _BACK_OFF_LIMIT = 30.0
 _RELIST_AFTER = 4
-"""Failed watches in a row."""
+"""Broken or silent watches in a row."""
 _TOO_SHORT = 1.0
-"""Seconds: a watch that ends sooner without an event counts as failed, so that nothing spins."""
+"""Seconds: a watch that ends sooner counts as broken, so that nothing spins."""
 
 
 class Reflector(Generic[V]):
@@ -57,7 +56,7 @@ class Reflector(Generic[V]):
         index: Callable[[V], Iterable[Hashable]] | None = None,
         page: int = 500,
         server_timeout: float = 300.0,
-        idle_timeout: float = 90.0,
+        idle_timeout: float = 75.0,
         observer: Observer = SILENT,
         random: random.Random | None = None,
     ) -> None:
@@ -78,6 +77,7 @@ class Reflector(Generic[V]):
         self._random = random or _random()
         self._version = ""
         self._failures = 0
+        self._silent = 0
 
     async def run(self) -> NoReturn:
         """Mirror until cancelled. Never raises on its own."""
@@ -88,16 +88,16 @@ class Reflector(Generic[V]):
                     await self._list(reason)
                     reason = ""
                 await self._watch()
-                self._failures = 0
-            except Gone:
+            except Gone as error:
                 reason = "gone"
-                await self._back_off(f"resource version {self._version} is too old")
+                await self._back_off(error)
             except KubeError as error:
-                await self._back_off(error.message)
-                if error.reason == "Idle":
-                    reason = reason or "idle"
-                elif self._failures >= _RELIST_AFTER:
-                    reason = reason or "failures"
+                if error.reason == IDLE:
+                    self._silent += 1
+                else:
+                    await self._back_off(error)
+                if max(self._failures, self._silent) >= _RELIST_AFTER:
+                    reason = "unsure"
 
     async def _list(self, reason: str) -> None:
         """Everything as of one moment; what is no longer there is told as deleted."""
@@ -111,14 +111,14 @@ class Reflector(Generic[V]):
         for key in self.store.keys() - seen:
             self.store.put(key, None)
         self._version = version
-        self._failures = 0
+        self._silent = 0
         self._observer.listed(self.kind, reason)
         self.store.synced.set()
 
     async def _watch(self) -> None:
         """Follow changes until the server ends the watch."""
-        begun = time.monotonic()
-        events = 0
+        loop = asyncio.get_running_loop()
+        begun, reason = loop.time(), "broken"
         watch = self._kube.watch(
             self.kind,
             resource_version=self._version,
@@ -126,18 +126,25 @@ class Reflector(Generic[V]):
             idle_timeout=self._idle_timeout,
             **self._where,
         )
-        async with aclosing(watch):
-            async for what, item in watch:
-                events += 1
+        try:
+            async with aclosing(watch):
+                async for what, item in watch:
+                    self._failures = self._silent = 0
+                    if what == "DELETED":
+                        self.store.put(_key(item), None)
+                    elif what != "BOOKMARK":
+                        self._put(_key(item), item)
+                    self._version = item["metadata"]["resourceVersion"]
+            reason = "server"
+            if loop.time() - begun < _TOO_SHORT:
+                raise Unavailable("the watch ended at once")
+        except KubeError as error:
+            reason = error.reason or reason
+            raise
+        finally:
+            if loop.time() - begun >= _TOO_SHORT:
                 self._failures = 0
-                if what == "DELETED":
-                    self.store.put(_key(item), None)
-                elif what != "BOOKMARK":
-                    self._put(_key(item), item)
-                self._version = item["metadata"]["resourceVersion"]
-        self._observer.watch_ended(self.kind, "server")
-        if not events and time.monotonic() - begun < _TOO_SHORT:
-            raise KubeError("the watch ended at once")
+            self._observer.watch_ended(self.kind, reason)
 
     def _put(self, key: Key, item: dict[str, Any]) -> None:
         try:
@@ -149,12 +156,11 @@ class Reflector(Generic[V]):
             return
         self.store.put(key, view)
 
-    async def _back_off(self, why: str) -> None:
+    async def _back_off(self, error: KubeError) -> None:
         self._failures += 1
-        self._observer.watch_ended(self.kind, why)
         limit = min(_BACK_OFF_LIMIT, _BACK_OFF_BASE * 2.0 ** min(self._failures - 1, 16))
-        seconds = limit * self._random.uniform(0.5, 1.0)
-        log.warning("%s: %s; again in %.1f s", self.kind, why, seconds, extra={"failures": self._failures})
+        seconds = max(limit * self._random.uniform(0.5, 1.0), error.retry_after or 0.0)
+        log.warning("%s: %s; again in %.1f s", self.kind, error.message, seconds, extra={"failures": self._failures})
         await asyncio.sleep(seconds)
 
 

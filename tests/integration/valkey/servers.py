@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from integration.valkey.programs import server_program
@@ -19,7 +20,10 @@ BUS_PORT = 16379
 FORMING = ("--cluster-node-timeout", "500", "--cluster-ping-interval", "100", "--repl-diskless-sync-delay", "0")
 
 # A block of addresses per process, so that test runs side by side do not meet.
-_hosts = (f"127.{128 + os.getpid() % 127}.{os.getpid() // 127 % 256}.{last}" for last in itertools.count(1))
+_FIRST = int(IPv4Address("127.16.0.1")) + os.getpid() % 30000 * 256
+_hosts = (str(IPv4Address(_FIRST + number)) for number in itertools.count())
+# A server dies with the test run, however that ends.
+_MORTAL = ("setpriv", "--pdeathsig", "KILL")
 
 
 def free_port(host: str = "127.0.0.1") -> int:
@@ -59,7 +63,7 @@ class Server:
         """Start the process and wait until its port is open."""
         place = ("--bind", self.host, "--bind-source-addr", self.host, "--port", "0" if self.tls else str(self.port))
         own = (*place, "--dir", str(self.directory), "--save", "", "--logfile", "log", "--cluster-enabled", "yes")
-        argv = (*server_program(self.version), *self._first_arguments(), *own, *self.arguments)
+        argv = (*_MORTAL, *server_program(self.version), *self._first_arguments(), *own, *self.arguments)
         self._process = subprocess.Popen(argv)
         deadline = time.monotonic() + 10
         while not self._answers():

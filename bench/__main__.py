@@ -1,0 +1,55 @@
+"""`python -m bench`: measures, prints a table and writes it as JSON."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import click
+
+from bench import figures
+from bench.clusters import BenchError
+from bench.measures import Bench
+from demo.kubernetes import DemoError
+from demo.providers import CHECKOUT, Sandbox
+from sandbox import client
+from sandbox.errors import SandboxError
+from sandbox.home import Home
+from sandbox.steps import Steps
+
+MEASUREMENTS = {
+    "create": Bench.creation,
+    "enable": Bench.enabling,
+    "crowd": Bench.crowd,
+    "failover": Bench.failover,
+}
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--runs", type=click.IntRange(1, 99), default=3, show_default=True, help="Of each; the median is told.")
+@click.argument("which", nargs=-1, type=click.Choice(list(MEASUREMENTS)))
+def main(*, runs: int, which: tuple[str, ...]) -> None:
+    """Measure the operator on the sandbox: all, or what is named. No test asserts these figures."""
+    steps = Steps()
+    provider = Sandbox()
+    try:
+        provider.up(steps)
+        provider.deploy(steps)
+        bench = Bench(client.connect(Home.of(os.environ)), outside=provider.outside(), runs=runs, steps=steps)
+        measured = [figure for name in which or MEASUREMENTS for figure in MEASUREMENTS[name](bench)]
+    except (BenchError, DemoError, SandboxError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo()
+    for line in figures.lines(measured):
+        click.echo(line)
+    path = figures.save(measured, facts={"cores": os.cpu_count(), "commit": _commit()})
+    click.echo(f"\nwritten to {path.relative_to(CHECKOUT)}; the sandbox and the operator run on (`make sandbox-down` ends them)")
+
+
+def _commit() -> str:
+    told = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return told.stdout.strip()
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m bench")

@@ -1,0 +1,164 @@
+"""ValkeyClusters as the measurements need them: made, changed, awaited by a watch, taken away."""
+
+from __future__ import annotations
+
+import base64
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from lightkube.core.exceptions import ApiError
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Namespace, Pod, Secret, Service
+from lightkube.types import PatchType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lightkube import Client
+
+NOT_FOUND = 404
+VALKEY_CLUSTER = create_namespaced_resource("valkey.io", "v1alpha1", "ValkeyCluster", "valkeyclusters")
+SHARDS, REPLICAS = 3, 1
+NODES = SHARDS * (1 + REPLICAS)
+IMAGE = "docker.io/valkey/valkey:9.1.2"
+
+
+class BenchError(Exception):
+    """What kept a figure from being measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One node of a cluster: its pod."""
+
+    pod: str
+    uid: str
+    ip: str
+    host_ip: str
+    shard: int
+    node: int
+    restarts: int
+
+
+class Clusters:
+    """The clusters of one namespace, which goes with them at the end of `with`."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self.client = client
+        self.namespace = namespace
+
+    def __enter__(self) -> Self:
+        self.client.create(Namespace(metadata=ObjectMeta(name=self.namespace)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.delete(Namespace, self.namespace)
+        self._until(self._is_gone, seconds=120, what=f"the end of namespace {self.namespace}")
+
+    def create(self, name: str, *, external: bool = False) -> None:
+        """A cluster of 3 × (1+1)."""
+        spec: dict[str, Any] = {"image": IMAGE, "shards": SHARDS, "replicas": REPLICAS, "externalAccess": _access(enabled=external)}
+        self.client.create(VALKEY_CLUSTER(metadata=ObjectMeta(name=name, namespace=self.namespace), spec=spec))
+
+    def set_external(self, name: str, *, enabled: bool) -> None:
+        """Turn external access on or off."""
+        patch = {"spec": {"externalAccess": _access(enabled=enabled)}}
+        self.client.patch(VALKEY_CLUSTER, name, patch, namespace=self.namespace, patch_type=PatchType.MERGE)
+
+    def await_true(self, condition: str, names: Iterable[str], *, seconds: float = 180.0) -> float:
+        """The moment (monotonic) at which the condition was first seen true on the last of the clusters, for its present spec."""
+        waiting = set(names)
+        began = time.monotonic()
+        watch = self.client.watch(VALKEY_CLUSTER, namespace=self.namespace, server_timeout=int(seconds))
+        for kind, cluster in watch:
+            if kind != "DELETED" and _is_true(cluster, condition):
+                waiting.discard(cluster["metadata"]["name"])
+            if not waiting:
+                return time.monotonic()
+            if time.monotonic() - began > seconds:
+                break
+        raise BenchError(f"{condition} of {', '.join(sorted(waiting))} did not come true within {seconds:.0f} s")
+
+    def servers(self, name: str) -> list[Server]:
+        """The pods of a cluster that have an address."""
+        pods = [pod.to_dict() for pod in self.client.list(Pod, namespace=self.namespace, labels={"valkey.io/cluster": name})]
+        return sorted((_server(pod) for pod in pods if pod["status"].get("podIP")), key=lambda server: (server.shard, server.node))
+
+    def node_ports(self, name: str) -> dict[tuple[int, int], int]:
+        """The node ports of all nodes, by shard and node, as far as Kubernetes has allocated them."""
+        labels: dict[str, Any] = {"valkey.io/cluster": name, "valkey.io/external-access": "shard"}
+        services = [service.to_dict() for service in self.client.list(Service, namespace=self.namespace, labels=labels)]
+        return {
+            (int(service["metadata"]["labels"]["valkey.io/shard-index"]), int(port["name"].removeprefix("np-"))): port["nodePort"]
+            for service in services
+            for port in service["spec"]["ports"]
+            if port.get("nodePort")
+        }
+
+    def login(self, name: str, *, outside: bool) -> dict[str, Any]:
+        """What a client needs: from outside the addresses that the Secret tells, else those of the pods."""
+        data = self.client.get(Secret, f"{name}-connection", namespace=self.namespace).data or {}
+        told = {key: base64.b64decode(value).decode() for key, value in data.items()}
+        inside = [f"{server.ip}:{told['port']}" for server in self.servers(name)]
+        addresses: Sequence[str] = told["external"].split(",") if outside else inside
+        return {"addresses": addresses, "username": told["username"], "password": told["password"]}
+
+    def delete_pod(self, server: Server) -> None:
+        """Ask for the end of a pod, in order."""
+        self.client.delete(Pod, server.pod, namespace=self.namespace)
+
+    def await_whole(self, name: str, *, seconds: float = 120.0) -> None:
+        """The cluster has all its pods, and its conditions say for a second that all is well."""
+        calm_since = time.monotonic()
+
+        def is_calm() -> bool:
+            nonlocal calm_since
+            cluster = self.client.get(VALKEY_CLUSTER, name, namespace=self.namespace)
+            well = all(_is_true(cluster, condition) for condition in ("Ready", "ExternalAccessReady"))
+            if not well or len(self.servers(name)) < NODES:
+                calm_since = time.monotonic()
+            return time.monotonic() - calm_since > 1.0
+
+        self._until(is_calm, seconds=seconds, what=f"health of {name}")
+
+    def _is_gone(self) -> bool:
+        try:
+            self.client.get(Namespace, self.namespace)
+        except ApiError as error:
+            if error.status.code == NOT_FOUND:
+                return True
+            raise
+        return False
+
+    def _until(self, is_so: Callable[[], bool], *, seconds: float, what: str) -> None:
+        deadline = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() > deadline:
+                raise BenchError(f"{what} did not come within {seconds:.0f} s")
+            time.sleep(0.1)
+
+
+def _access(*, enabled: bool) -> dict[str, Any]:
+    return {"enabled": enabled, "type": "NodePort", "drainSeconds": 0}
+
+
+def _is_true(cluster: Any, condition: str) -> bool:  # noqa: ANN401 -- a generic resource
+    status = cluster.get("status") or {}
+    if status.get("observedGeneration") != cluster["metadata"]["generation"]:
+        return False
+    return any(found["type"] == condition and found["status"] == "True" for found in status.get("conditions", ()))
+
+
+def _server(pod: dict[str, Any]) -> Server:
+    metadata, status = pod["metadata"], pod["status"]
+    return Server(
+        pod=metadata["name"],
+        uid=metadata["uid"],
+        ip=status["podIP"],
+        host_ip=status["hostIP"],
+        shard=int(metadata["labels"]["valkey.io/shard-index"]),
+        node=int(metadata["labels"]["valkey.io/node-index"]),
+        restarts=sum(container["restartCount"] for container in status.get("containerStatuses", ())),
+    )

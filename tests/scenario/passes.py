@@ -1,0 +1,176 @@
+"""The operator of the world: looks, decides and does, pass by pass, with everything that can go wrong in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scenario.world_server import CommandRefusedError
+from scenario.world_services import WriteRefusedError
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core import plan, status
+from valkey_operator.core.decide import decide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scenario.world import World
+    from valkey_operator.core.plan import Action, Plan
+
+NOTICE = 0.02
+"""Seconds from a change in Kubernetes to the pass that answers it."""
+BACK_OFF = 0.5
+"""Seconds to the next pass after one in which something failed."""
+DOWN = 1.5
+"""Seconds until a killed operator is back."""
+
+
+class KilledError(Exception):
+    """The operator ends here."""
+
+
+@dataclass(slots=True)
+class Pass:
+    """What one pass did."""
+
+    at: float
+    plan: Plan
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def commands(self) -> list[Action]:
+        """What it wanted to send to servers."""
+        return [action for action in self.plan.actions if isinstance(action, plan.Tell | plan.Announce)]
+
+
+class Passes:
+    """The passes of the operator over one world. It remembers nothing between two of them."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.done: list[Pass] = []
+        self.steps = 0
+        """Everything that it did to the world so far, so that it can be killed before any of it."""
+        self.kill_before: int | None = None
+        self.fails: Callable[[object], bool] = lambda _: False
+        """Which writes and commands fail for no reason of their own."""
+        self._due = 0.0
+        self._seen = -1
+
+    # --- time -------------------------------------------------------------------------------------------------------------------
+
+    def run(self, seconds: float) -> None:
+        """Let the world and the operator go on for some time."""
+        self.run_until(lambda: False, within=seconds)
+
+    def run_until(self, reached: Callable[[], bool], *, within: float) -> bool:
+        """Let them go on until something is so; whether it came to be."""
+        timeline, kubernetes = self.world.timeline, self.world.kubernetes
+        end = timeline.now + within
+        while not reached():
+            if timeline.now >= end:
+                return False
+            target = min(self._due, end)
+            while kubernetes.revision == self._seen and timeline.step(target):
+                pass
+            if kubernetes.revision != self._seen and self._due > timeline.now + NOTICE:
+                timeline.advance(NOTICE)
+                self._pass()
+            elif timeline.now >= self._due:
+                self._pass()
+            else:
+                timeline.advance(max(0.0, self._due - timeline.now))
+        return True
+
+    def settle(self, *, within: float = 60) -> None:
+        """Go on until a pass is content and changes nothing, and the look after it as well."""
+        calm = self.run_until(self._calm, within=within)
+        last = self.done[-1].plan
+        assert calm, f"not settled after {within} s: {[(c.type, c.status.value, c.message) for c in last.status.conditions]}"
+
+    def _calm(self) -> bool:
+        if not self.done:
+            return False
+        last = self.done[-1]
+        return last.plan.quiet and not last.failed and not last.commands and self.world.kubernetes.revision == self._seen
+
+    # --- one pass ---------------------------------------------------------------------------------------------------------------
+
+    def _pass(self) -> None:
+        timeline = self.world.timeline
+        self._seen = self.world.kubernetes.revision
+        decided = decide(self.world.observe(), now=timeline.moment)
+        done = Pass(timeline.now, decided)
+        self.done.append(done)
+        try:
+            self._perform(done)
+        except KilledError:
+            self.kill_before = None
+            timeline.advance(DOWN)
+            self._due, self._seen = timeline.now, -1
+            return
+        wait = decided.wake_after if decided.wake_after is not None else 3600.0
+        self._due = timeline.now + (min(wait, BACK_OFF) if done.failed else wait)
+
+    def _perform(self, done: Pass) -> None:
+        failures: list[status.Failure] = []
+        for action in self._shuffled(done.plan.actions):
+            try:
+                for step in self._parts(action):
+                    self._step(step)
+            except (WriteRefusedError, CommandRefusedError, ConnectionError) as error:
+                done.failed.append(f"{action}: {error}")
+                external = isinstance(action, plan.Ensure) and isinstance(action.wanted, plan.ExternalService)
+                failures.append(
+                    status.Failure(Reason.SERVICE_CONFLICT if external else Reason.COMMAND_FAILED, str(error), external=external)
+                )
+        written = done.plan.status
+        cluster = self.world.kubernetes.cluster
+        if failures:
+            written = status.with_failures(written, cluster, failures, now=self.world.timeline.moment)
+        kubernetes = self.world.kubernetes
+        for index, node in done.plan.node_status.items():
+            if index in kubernetes.records and kubernetes.records[index].status != node:
+                self._step(lambda index=index, node=node: kubernetes.write_node_status(index, node))
+        if kubernetes.cluster.status != written:
+            self._step(lambda: kubernetes.write_status(written))
+
+    def _shuffled(self, actions: tuple[Action, ...]) -> Iterator[Action]:
+        """Actions in any order, but those to one server in theirs."""
+        lanes: dict[object, list[Action]] = {}
+        for place, action in enumerate(actions):
+            lane = action.index if isinstance(action, plan.Tell | plan.Announce) else place
+            lanes.setdefault(lane, []).append(action)
+        order = [lane for lane, queued in lanes.items() for _ in queued]
+        self.world.timeline.chance.shuffle(order)
+        return (lanes[lane].pop(0) for lane in order)
+
+    def _parts(self, action: Action) -> Iterator[Callable[[], None]]:
+        kubernetes, world = self.world.kubernetes, self.world
+        match action:
+            case plan.Ensure(wanted):
+                yield lambda: kubernetes.ensure(wanted)
+            case plan.Remove():
+                yield lambda: kubernetes.remove(action)
+            case plan.Tell(index, command):
+                yield lambda: world.tell(index, command)
+            case plan.Announce(index, record, file, values):
+                yield lambda: kubernetes.ensure(record)
+                if file is not None:
+                    yield lambda: kubernetes.ensure(file)
+                if values is not None:
+                    yield lambda: world.tell(index, plan.SetConfig(values))
+
+    def _step(self, step: Callable[[], None]) -> None:
+        if self.kill_before is not None and self.steps >= self.kill_before:
+            raise KilledError
+        if self.fails(step):
+            raise ConnectionRefusedError("the connection broke")
+        self.steps += 1
+        before = self._footprints()
+        step()
+        if self._footprints() != before:  # what is so already costs no time: the operator compares before it writes
+            self.world.timeline.advance(self.world.timeline.chance.uniform(0.0005, 0.003))
+
+    def _footprints(self) -> int:
+        return len(self.world.kubernetes.writes) + len(self.world.witness.commands)

@@ -1,0 +1,66 @@
+"""The network outside: who answers when a client dials a host and a port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from valkey_operator.core.observed import Probe
+
+if TYPE_CHECKING:
+    from scenario.world_kubernetes import Kubernetes
+    from scenario.world_pods import LivePod
+
+KUBE_PROXY_ADDRESS = 0.5
+"""Seconds until a machine serves node ports on an address that it has just got."""
+
+
+class Outside:
+    """Machines can be reached at their addresses and under DNS names, pods cannot."""
+
+    def __init__(self, kubernetes: Kubernetes) -> None:
+        self.kubernetes = kubernetes
+        self.names: dict[str, str] = {}
+        """DNS: name to address."""
+        self.since: dict[str, float] = {}
+        """Since when machines have addresses that they got later."""
+        self.firewall = False
+        """Whether node ports are closed to the operator, though not to clients."""
+
+    def give(self, machine: str, *addresses: tuple[str, str]) -> None:
+        """A machine's addresses change."""
+        kubernetes = self.kubernetes
+        kubernetes.pods.machines[machine] = type(kubernetes.pods.machines[machine])(machine, addresses)
+        self.since |= {address: kubernetes.timeline.now for _, address in addresses}
+        kubernetes.change()
+
+    def machine_at(self, host: str) -> str | None:
+        """Which machine has that address or name by now."""
+        address = self.names.get(host, host)
+        if self.kubernetes.timeline.now < self.since.get(address, -1.0) + KUBE_PROXY_ADDRESS:
+            return None
+        machines = self.kubernetes.pods.machines.values()
+        return next((machine.name for machine in machines if address in {own for _, own in machine.addresses}), None)
+
+    def dial(self, host: str, port: int) -> Probe:
+        """What answers there."""
+        machine = self.machine_at(host)
+        if machine is None:
+            return Probe(None, "timed out")
+        found = self.kubernetes.services.behind(port)
+        if found is None:
+            return Probe(None, "connection refused")
+        service, service_port = found
+        targets = self._targets(service_port.target)
+        if service.wanted.traffic_policy == "Local":
+            targets = [pod for pod in targets if pod.machine == machine]
+        answering = [pod.process for pod in targets if pod.process is not None and pod.reached]
+        if not answering:
+            return Probe(None, "connection refused")
+        return Probe(self.kubernetes.timeline.chance.choice(answering).id)
+
+    def _targets(self, target: str | int) -> list[LivePod]:
+        """The pods behind a Service's port: the one whose container port has that name, or all that serve."""
+        pods = self.kubernetes.pods.live
+        if isinstance(target, int):
+            return [pod for pod in pods.values() if pod.serving and pod.ready]
+        return [pod for index, pod in pods.items() if target == f"valkey-{index}"]

@@ -1,0 +1,136 @@
+"""The Services of the world, and the API server's allocator of node ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from valkey_operator.core.observed import AllocatedPort, Service
+from valkey_operator.core.plan import ServicePort
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from scenario.timeline import Timeline
+    from valkey_operator.core.plan import ExternalService
+
+NODE_PORTS = range(30000, 32768)
+KUBE_PROXY = (0.05, 0.4)
+"""Seconds until machines follow a change of a Service."""
+
+
+class WriteRefusedError(Exception):
+    """The API server refuses a write."""
+
+
+@dataclass(slots=True)
+class LiveService:
+    """A Service as it stands."""
+
+    wanted: ExternalService
+    uid: str
+    created: datetime
+    deleting: bool = False
+    node_ports: dict[str, int] = field(default_factory=dict)
+    served: set[tuple[str, int]] = field(default_factory=set)
+    """Port names with the node ports on which kube-proxy passes them on by now."""
+
+    def view(self) -> Service:
+        """What the operator sees of it."""
+        return Service(
+            name=self.wanted.name,
+            uid=self.uid,
+            kind="bootstrap" if self.wanted.shard is None else "shard",
+            type=self.wanted.type,
+            created=self.created,
+            deleting=self.deleting,
+            ports=tuple(AllocatedPort(port.name, port.port, self.node_ports[port.name]) for port in self.wanted.ports),
+        )
+
+
+class Services:
+    """Services for external access by name. A requested node port is given when it is free, else the request is refused."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.live: dict[str, LiveService] = {}
+        self.taken: set[int] = set()
+        """Node ports of somebody else's Services."""
+        self.foreign: set[str] = set()
+        """Names of Services that somebody else owns."""
+        self.allocations: dict[tuple[str, str], list[int]] = {}
+        """Every node port that a port of a Service ever had, in order."""
+        self._uids = 0
+
+    def ensure(self, wanted: ExternalService) -> bool:
+        """Make a Service as wanted, as the operator's writer does it; whether anything had to be written."""
+        if wanted.name in self.foreign:
+            raise WriteRefusedError(f"Service {wanted.name} belongs to somebody else")
+        live = self.live.get(wanted.name)
+        if live is None:
+            self._uids += 1
+            live = LiveService(replace(wanted, ports=()), uid=f"service-{self._uids}", created=self.timeline.moment)
+        elif live.deleting:
+            raise WriteRefusedError(f"Service {wanted.name} is being deleted")
+        given: dict[str, int] = {}
+        ports = tuple(self._allocated(live, port, given) for port in wanted.ports)
+        settled = replace(wanted, ports=ports)
+        if self.live.get(wanted.name) is live and (live.wanted, live.node_ports) == (settled, given):
+            return False
+        live.wanted, live.node_ports = settled, given
+        self.live[wanted.name] = live
+        for name, number in given.items():
+            history = self.allocations.setdefault((wanted.name, name), [])
+            if history[-1:] != [number]:
+                history.append(number)
+            self.timeline.between(*KUBE_PROXY, live.served.add, (name, number))
+        return True
+
+    def _allocated(self, live: LiveService, wanted: ServicePort, given: dict[str, int]) -> ServicePort:
+        """The port as it will be stored, and its node port among those given."""
+        before = live.node_ports.get(wanted.name)
+        if wanted.node_port is None:
+            given[wanted.name] = before or self._free(given)
+            return replace(wanted, fallback=None)
+        if wanted.node_port == before or (wanted.node_port in NODE_PORTS and wanted.node_port not in self.in_use(given)):
+            given[wanted.name] = wanted.node_port
+            return ServicePort(wanted.name, wanted.port, wanted.target, wanted.node_port)
+        if wanted.fallback is None:
+            raise WriteRefusedError(f"nodePort: Invalid value: {wanted.node_port}: provided port is already allocated")
+        given[wanted.name] = before or self._free(given)
+        return ServicePort(wanted.name, wanted.fallback, wanted.target)
+
+    def in_use(self, given: dict[str, int] | None = None) -> set[int]:
+        """All node ports that somebody has."""
+        return (
+            self.taken
+            | {number for live in self.live.values() for number in live.node_ports.values()}
+            | set((given or {}).values())
+        )
+
+    def _free(self, given: dict[str, int]) -> int:
+        in_use = self.in_use(given)
+        return self.timeline.chance.choice([number for number in NODE_PORTS[:200] if number not in in_use])
+
+    def delete(self, name: str, uid: str | None = None, *, lingers: float = 0) -> None:
+        """Somebody deletes a Service; finalizers may keep it for a while."""
+        live = self.live.get(name)
+        if live is None or uid not in (None, live.uid):
+            return
+        live.deleting = True
+        if lingers:
+            self.timeline.after(lingers, self._gone, name, live)
+        else:
+            self._gone(name, live)
+
+    def _gone(self, name: str, live: LiveService) -> None:
+        if self.live.get(name) is live:
+            del self.live[name]
+
+    def behind(self, node_port: int) -> tuple[LiveService, ServicePort] | None:
+        """Which Service and port of it a node port leads to by now."""
+        for live in self.live.values():
+            for port in live.wanted.ports:
+                if live.node_ports[port.name] == node_port and (port.name, node_port) in live.served:
+                    return live, port
+        return None
