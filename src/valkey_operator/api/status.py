@@ -192,6 +192,9 @@ class NodeStatus(Model):
     version: str = ""
     """The server's version."""
 
+    demoted_at: Annotated[str, DATE_TIME] | None = None
+    """When the server was last seen to have become a replica after having been a primary."""
+
     announced: Announced | None = None
     """What clients are really told, as read from the server."""
 

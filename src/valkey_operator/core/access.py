@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.api.external_access import AnnounceWhen
+from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
 from valkey_operator.core import hosts, names, settings
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Observed
+    from valkey_operator.core.observed import Cluster, Observed
 
 PATIENCE = timedelta(seconds=5)
 """How long an endpoint that does not answer the operator is withheld: a firewall may let clients through but not the operator."""
@@ -122,6 +122,23 @@ def names_to_resolve(observed: Observed) -> frozenset[str]:
     told = {record.announce.host for record in observed.records.values() if record.announce is not None}
     rendered = {hosts.advertised(observed.cluster, index) for index in Topology.of(observed).wanted}
     return frozenset(name for name in rendered if name is not None and not hosts.is_ipv4(name) and name not in told)
+
+
+def claimed(cluster: Cluster) -> frozenset[str]:
+    """The endpoints (`host:port`) that a cluster has where a name or a number could be another cluster's as well."""
+    access, told = cluster.spec.external_access, cluster.status.external_access
+    if not access.enabled or access.advertised_host is None or access.type is ExternalAccessType.NODE_PORT or told is None:
+        return frozenset()
+    return frozenset(node.address for shard in told.endpoints for node in shard.nodes)
+
+
+def pending_balancers(observed: Observed) -> tuple[str, ...]:
+    """The Services that have been waiting for a load balancer's address."""
+    access = observed.cluster.spec.external_access
+    if not access.enabled or access.type is not ExternalAccessType.LOAD_BALANCER:
+        return ()
+    services = sorted(observed.services.values(), key=lambda service: service.name)
+    return tuple(service.name for service in services if service.type == "LoadBalancer" and not service.ingress)
 
 
 def _endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:

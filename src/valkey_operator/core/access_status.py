@@ -48,7 +48,9 @@ class Draining:
         return now >= self.until
 
 
-def draining(observed: Observed, topology: Topology, access: Access, leftovers: tuple[str, ...], *, now: datetime) -> Draining | None:
+def draining(
+    observed: Observed, topology: Topology, access: Access, leftovers: tuple[str, ...], *, now: datetime
+) -> Draining | None:
     """Since when old endpoints are only kept; None while there are none, or while some server still tells them."""
     if not leftovers or not topology.complete or not access.settled:
         return None

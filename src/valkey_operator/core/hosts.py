@@ -78,7 +78,8 @@ def host(observed: Observed, index: NodeIndex, behind: Sequence[str]) -> Host | 
         wrong = template.host_mistakes(name)
         if wrong:
             return Missing(
-                Reason.INVALID_ADVERTISED_HOST, f"spec.externalAccess.advertisedHost renders as {name!r} for node {index}: it {wrong[0]}"
+                Reason.INVALID_ADVERTISED_HOST,
+                f"spec.externalAccess.advertisedHost renders as {name!r} for node {index}: it {wrong[0]}",
             )
         return Host(name, name if is_ipv4(name) else ipv4, ipv6)
     chosen = ipv4 or next((address for address in behind if family(address) is None), "")
@@ -111,9 +112,7 @@ def machine_addresses(observed: Observed) -> Mapping[str, tuple[str, ...]] | Mis
     if unknown:
         return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"Kubernetes node {', '.join(unknown)} is not known yet")
     for kind in wanted:
-        found = {
-            name: tuple(address for type_, address in observed.machines[name].addresses if type_ == kind) for name in in_use
-        }
+        found = {name: tuple(address for type_, address in observed.machines[name].addresses if type_ == kind) for name in in_use}
         if all(found.values()):
             return found
     return Missing(

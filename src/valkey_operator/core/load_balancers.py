@@ -86,21 +86,21 @@ def _of_shard(observed: Observed, shard: int) -> ExternalService:
     live = observed.services.get(names.shard_service(cluster.name, shard))
     nodes = (NodeIndex(shard, node) for node in range(cluster.spec.replicas + 1))
     wanted = _ports(live, [(f"lb-{index.node}", port + index.node, names.container_port(index)) for index in nodes])
-    return shard_service(cluster, shard, "LoadBalancer", wanted, balancing=_balancing(cluster))
+    return shard_service(cluster, shard, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
 
 
 def _of_node(observed: Observed, index: NodeIndex) -> ExternalService:
     cluster = observed.cluster
     live = observed.services.get(names.node_service(cluster.name, index))
     wanted = _ports(live, [(f"lb-{index.node}", cluster.spec.external_access.port, names.container_port(index))])
-    return node_service(cluster, index, "LoadBalancer", wanted, balancing=_balancing(cluster))
+    return node_service(cluster, index, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
 
 
 def _of_all_shards(observed: Observed) -> ExternalService:
     cluster = observed.cluster
     live = observed.services.get(names.bootstrap_service(cluster.name))
     wanted = _ports(live, [(BOOTSTRAP, cluster.spec.external_access.port, names.CLIENT_PORT)])
-    return bootstrap_service(cluster, "LoadBalancer", wanted, balancing=_balancing(cluster))
+    return bootstrap_service(cluster, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
 
 
 def _of_cluster(observed: Observed) -> ExternalService:
@@ -110,7 +110,7 @@ def _of_cluster(observed: Observed) -> ExternalService:
     places: list[_Place] = [(BOOTSTRAP, access.port, names.CLIENT_PORT)] if access.bootstrap_service else []
     nodes = enumerate(_nodes(cluster), start=1)
     places += [(f"lb-{index}", access.port + number, names.container_port(index)) for number, index in nodes]
-    return bootstrap_service(cluster, "LoadBalancer", _ports(live, places), balancing=_balancing(cluster))
+    return bootstrap_service(cluster, type_="LoadBalancer", ports=_ports(live, places), balancing=_balancing(cluster))
 
 
 _Place = tuple[str, int, str | int]

@@ -54,22 +54,22 @@ def services(observed: Observed) -> Iterator[ExternalService]:
     for shard in range(cluster.spec.shards):
         live = observed.services.get(names.shard_service(cluster.name, shard))
         nodes = (names.NodeIndex(shard, node) for node in range(cluster.spec.replicas + 1))
-        yield shard_service(cluster, shard, "NodePort", tuple(_port(observed, live, index) for index in nodes))
+        yield shard_service(cluster, shard, type_="NodePort", ports=tuple(_port(observed, live, index) for index in nodes))
     if cluster.spec.external_access.bootstrap_service:
         live = observed.services.get(names.bootstrap_service(cluster.name))
-        yield bootstrap_service(cluster, "NodePort", (_bootstrap_port(observed, live),))
+        yield bootstrap_service(cluster, type_="NodePort", ports=(_bootstrap_port(observed, live),))
 
 
 def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
     """The node port of each node, at the advertised host or at the Kubernetes node that runs its pod."""
     addresses = hosts.machine_addresses(observed)
     spec = observed.cluster.spec
-    return {index: _endpoint(observed, index, addresses) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas)}
+    return {
+        index: _endpoint(observed, index, addresses) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas)
+    }
 
 
-def _endpoint(
-    observed: Observed, index: NodeIndex, addresses: Mapping[str, tuple[str, ...]] | Missing
-) -> Announcement | Missing:
+def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, tuple[str, ...]] | Missing) -> Announcement | Missing:
     name = names.shard_service(observed.cluster.name, index.shard)
     port = allocated(observed.services.get(name), port_name(index.node))
     if port is None:
@@ -124,7 +124,9 @@ def _port(observed: Observed, live: Service | None, index: NodeIndex) -> Service
 
 def _bootstrap_port(observed: Observed, live: Service | None) -> ServicePort:
     told = observed.cluster.status.external_access
-    last = next((int(address.rpartition(":")[2]) for address in told.bootstrap.addresses), None) if told and told.bootstrap else None
+    last = (
+        next((int(address.rpartition(":")[2]) for address in told.bootstrap.addresses), None) if told and told.bootstrap else None
+    )
     return _asked(
         BOOTSTRAP,
         live,

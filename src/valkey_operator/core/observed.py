@@ -28,6 +28,8 @@ class Cluster:
     generation: int
     spec: ValkeyClusterSpec
     status: ClusterStatus
+    created: str = ""
+    """When, as Kubernetes writes it; of two clusters that want one endpoint the older has it."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -142,7 +144,7 @@ class Service:
     selector: Mapping[str, str] = field(default_factory=dict)
     ingress: tuple[Ingress, ...] = ()
     """Of a load balancer: the addresses that it was given."""
-    balancing: Balancing = Balancing()
+    balancing: Balancing = field(default_factory=Balancing)
     traffic_policy: str | None = None
 
     def port(self, name: str) -> AllocatedPort | None:

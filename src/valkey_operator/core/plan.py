@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from valkey_operator.core.observed import Balancing
 
@@ -64,7 +64,7 @@ class ExternalService:
     shard: int | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
     traffic_policy: str | None = None
-    balancing: Balancing = Balancing()
+    balancing: Balancing = field(default_factory=Balancing)
     ip_families: tuple[str, ...] = ()
     publish_not_ready: bool = True
     """Whether its pods are led to before they are Ready and while they shut down: clients were told of them."""
@@ -208,7 +208,14 @@ class TakeOver:
     """Whether the other primaries vote on it (CLUSTER FAILOVER FORCE), or there can be no majority of them (TAKEOVER)."""
 
 
-Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver
+@dataclass(frozen=True, slots=True)
+class KillClients:
+    """Close all connections of clients of a kind (normal, pubsub), so that they connect again, to where the endpoint leads now."""
+
+    kind: Literal["normal", "pubsub"]
+
+
+Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver | KillClients
 
 
 # --- actions ------------------------------------------------------------------------------------------------------------------------

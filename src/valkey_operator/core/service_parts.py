@@ -2,90 +2,87 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from valkey_operator.api import template
 from valkey_operator.core import names
+from valkey_operator.core.observed import Balancing
 from valkey_operator.core.plan import ExternalService, ServiceRole
 
 if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Balancing, Cluster
+    from valkey_operator.core.observed import Cluster
     from valkey_operator.core.plan import ServicePort
 
 
+NO_BALANCING = Balancing()
+
+
 def shard_service(
-    cluster: Cluster, shard: int, type_: str, ports: tuple[ServicePort, ...], *, balancing: Balancing | None = None, role: str = ""
+    cluster: Cluster,
+    shard: int,
+    *,
+    type_: str,
+    ports: tuple[ServicePort, ...],
+    balancing: Balancing = NO_BALANCING,
+    role: str = "",
 ) -> ExternalService:
     """The Service of one shard; with a `role`, of its pods of that role."""
-    selector = {names.SHARD_INDEX: str(shard)} | ({names.ROLE: role} if role else {})
-    return _service(
-        cluster, names.shard_service(cluster.name, shard), ServiceRole.SHARD, type_, ports, selector, shard=shard, balancing=balancing
+    service = ExternalService(
+        name=names.shard_service(cluster.name, shard),
+        role=ServiceRole.SHARD,
+        type=type_,
+        ports=ports,
+        selector={names.SHARD_INDEX: str(shard)} | ({names.ROLE: role} if role else {}),
+        shard=shard,
+        balancing=balancing,
     )
+    return _as_told(service, cluster, shard=shard)
 
 
 def node_service(
-    cluster: Cluster, index: NodeIndex, type_: str, ports: tuple[ServicePort, ...], *, balancing: Balancing | None = None
+    cluster: Cluster, index: NodeIndex, *, type_: str, ports: tuple[ServicePort, ...], balancing: Balancing = NO_BALANCING
 ) -> ExternalService:
     """The Service of one node."""
-    selector = {names.SHARD_INDEX: str(index.shard), names.NODE_INDEX: str(index.node)}
-    return _service(
-        cluster,
-        names.node_service(cluster.name, index),
-        ServiceRole.NODE,
-        type_,
-        ports,
-        selector,
+    service = ExternalService(
+        name=names.node_service(cluster.name, index),
+        role=ServiceRole.NODE,
+        type=type_,
+        ports=ports,
+        selector={names.SHARD_INDEX: str(index.shard), names.NODE_INDEX: str(index.node)},
         shard=index.shard,
-        node=index.node,
         balancing=balancing,
     )
+    return _as_told(service, cluster, shard=index.shard, node=index.node)
 
 
 def bootstrap_service(
-    cluster: Cluster, type_: str, ports: tuple[ServicePort, ...], *, balancing: Balancing | None = None
+    cluster: Cluster, *, type_: str, ports: tuple[ServicePort, ...], balancing: Balancing = NO_BALANCING
 ) -> ExternalService:
     """The Service over all pods that serve: an empty server that is Ready would tell a client nothing."""
-    return _service(
-        cluster,
-        names.bootstrap_service(cluster.name),
-        ServiceRole.BOOTSTRAP,
-        type_,
-        ports,
-        {names.SERVING: "true"},
-        balancing=balancing,
-    )
-
-
-def _service(
-    cluster: Cluster,
-    name: str,
-    role: ServiceRole,
-    type_: str,
-    ports: tuple[ServicePort, ...],
-    selector: dict[str, str],
-    *,
-    shard: int | None = None,
-    node: int | None = None,
-    balancing: Balancing | None = None,
-) -> ExternalService:
-    access = cluster.spec.external_access
-    policy = access.external_traffic_policy if type_ != "ClusterIP" else None
-    annotations = {
-        key: template.render(value, name=cluster.name, namespace=cluster.namespace, shard=shard, node=node)
-        for key, value in access.service_annotations.items()
-    }
-    more = {"balancing": balancing} if balancing is not None else {}
-    return ExternalService(
-        name=name,
-        role=role,
+    service = ExternalService(
+        name=names.bootstrap_service(cluster.name),
+        role=ServiceRole.BOOTSTRAP,
         type=type_,
         ports=ports,
-        selector=selector,
-        shard=shard,
-        annotations=annotations,
+        selector={names.SERVING: "true"},
+        balancing=balancing,
+        publish_not_ready=False,
+    )
+    return _as_told(service, cluster)
+
+
+def _as_told(service: ExternalService, cluster: Cluster, *, shard: int | None = None, node: int | None = None) -> ExternalService:
+    """The Service with what the user says of every Service made for external access."""
+    access = cluster.spec.external_access
+    policy = access.external_traffic_policy if service.type != "ClusterIP" else None
+    return replace(
+        service,
+        annotations={
+            key: template.render(value, name=cluster.name, namespace=cluster.namespace, shard=shard, node=node)
+            for key, value in access.service_annotations.items()
+        },
         traffic_policy=policy.value if policy is not None else None,
         ip_families=tuple(family.value for family in access.ip_families),
-        publish_not_ready=role is not ServiceRole.BOOTSTRAP,
-        **more,
     )

@@ -33,14 +33,14 @@ def services(observed: Observed) -> Iterator[ExternalService]:
     cluster = observed.cluster
     for shard in range(cluster.spec.shards):
         live = observed.services.get(names.shard_service(cluster.name, shard))
-        yield shard_service(cluster, shard, "ClusterIP", (_port(cluster, live, SHARD),), role="primary")
+        yield shard_service(cluster, shard, type_="ClusterIP", ports=(_port(cluster, live, SHARD),), role="primary")
     if by_node(cluster):
         for index in names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas):
             live = observed.services.get(names.node_service(cluster.name, index))
-            yield node_service(cluster, index, "ClusterIP", (_port(cluster, live, _node_port(index)),))
+            yield node_service(cluster, index, type_="ClusterIP", ports=(_port(cluster, live, _node_port(index)),))
     if cluster.spec.external_access.bootstrap_service:
         live = observed.services.get(names.bootstrap_service(cluster.name))
-        yield bootstrap_service(cluster, "ClusterIP", (_port(cluster, live, BOOTSTRAP),))
+        yield bootstrap_service(cluster, type_="ClusterIP", ports=(_port(cluster, live, BOOTSTRAP),))
 
 
 def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:

@@ -66,9 +66,7 @@ def _old_ports(wanted: ExternalService, live: Service | None) -> tuple[Allocated
     return tuple(port for port in live.ports if port.name not in new)
 
 
-def _with_old(
-    wanted: ExternalService, live: Service | None, old: tuple[AllocatedPort, ...], topology: Topology
-) -> ExternalService:
+def _with_old(wanted: ExternalService, live: Service | None, old: tuple[AllocatedPort, ...], topology: Topology) -> ExternalService:
     """A Service with the ports that old endpoints still need.
 
     A port by a container port's name reaches its one pod only while the selector takes in all pods of the shard. So a shard's Service that
