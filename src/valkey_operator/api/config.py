@@ -101,7 +101,7 @@ def _naming_rule(condition: str, words: str, *, fallback: str) -> Rule:
     return Rule(
         cel=f"!self.exists(k, {condition})",
         message=fallback,
-        message_expression=f"'%s: {words}'.format([self.filter(k, {condition}).sort()])",
+        message_expression=f"'%s: {words}'.format([self.filter(k, {condition})])",
     )
 
 
@@ -112,7 +112,7 @@ Config = Annotated[
     Check(mistakes),
     Rule(cel=f"self.all(k, k.matches({quoted(KEY)}))", message=KEY_WORDS),
     _naming_rule(f"self[k].matches({quoted(CONTROL)})", VALUE_WORDS, fallback=VALUE_WORDS),
-    Rule(cel="self.map(k, k.lowerAscii()).distinct().size() == self.size()", message=TWICE_WORDS),
+    Rule(cel="self.all(k, self.exists_one(j, j.lowerAscii() == k.lowerAscii()))", message=TWICE_WORDS),
     *(
         _naming_rule(f"k.matches({quoted(reserved.pattern)})", reserved.why, fallback=f"some keys are {reserved.why}")
         for reserved in RESERVED

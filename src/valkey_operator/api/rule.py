@@ -43,7 +43,7 @@ class Rule:
     On a field (`Annotated[int, Rule(...)]`) `self` is that field; in a model's `rules` it is the object. Without `field_path` the
     message of an object names only the object, so give it; never let a rule on a value that may be secret print that value: put it
     on the object around it, with `field_path` and reason FieldValueForbidden. `holds` is the twin of `cel`; a rule about the change
-    from one value to the next has none.
+    from one value to the next has none. Only functions that Kubernetes 1.32 has: newer ones would keep the whole CRD out.
     """
 
     cel: str

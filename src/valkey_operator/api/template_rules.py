@@ -55,7 +55,7 @@ AnnotationTemplates = Annotated[
     Field(max_length=50),
     Schema({"maxProperties": 50}),
     Rule(
-        cel=f"self.all(k, v, !{_replaced('v', _EMPTY)}.matches({quoted(template.WORD)}))",
+        cel=f"self.all(k, !{_replaced('self[k]', _EMPTY)}.matches({quoted(template.WORD)}))",
         message=f"a value {template.unknown(template.NODE_PLACEHOLDERS)}",
         holds=lambda values: not any(template.annotation_mistakes(value) for value in values.values()),
     ),

@@ -26,9 +26,9 @@ class Reason(StrEnum):
     REFUSED = "connection refused"
     TIMED_OUT = "timed out"
     CLOSED = "connection closed"
-    NO_ROUTE = "no route"
     UNKNOWN_HOST = "host name does not resolve"
     TLS = "TLS handshake failed"
+    FAILED = "connection failed"
 
 
 class Unreachable(ValkeyError):

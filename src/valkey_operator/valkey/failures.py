@@ -20,7 +20,7 @@ _BY_EXCEPTION: tuple[tuple[type[BaseException], Reason], ...] = (
     (socket.gaierror, Reason.UNKNOWN_HOST),
     (ConnectionRefusedError, Reason.REFUSED),
     (ConnectionError, Reason.CLOSED),
-    (OSError, Reason.NO_ROUTE),
+    (OSError, Reason.FAILED),
 )
 
 
@@ -54,6 +54,6 @@ def _detail(cause: BaseException) -> str:
         case ConnectionError() | TimeoutError() | socket.gaierror():
             return ""
         case OSError():
-            return cause.strerror or ""
+            return cause.strerror or str(cause)
         case _:
             return ""

@@ -306,10 +306,10 @@ REFUSED = (
     config({"aclfile": "/a"}, f'["aclfile"]: {USERS}'),
     config({"RequirePass": "x"}, f'["RequirePass"]: {USERS}'),
     config(
-        {"bind": "::", "dir": "/a", "masterauth": "x", "replica-announce-ip": "1.2.3.4", "maxmemory": "1gb"},
+        {"bind": "::", "masterauth": "x", "replica-announce-ip": "1.2.3.4", "maxmemory": "1gb"},
         f'["replica-announce-ip"]: {ANNOUNCED}',
         f'["masterauth"]: {USERS}',
-        f'["bind", "dir"]: {OWNED}',
+        f'["bind"]: {OWNED}',
     ),
     config(
         {"maxmemory": "1gb\nport 7000"}, '["maxmemory"]: the value has a line break or another control character: write one line'

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from integration.api.examples import ACCEPTED, FIXED, REFUSED, node_port
+from integration.api.examples import ACCEPTED, FIXED, OWNED, REFUSED, node_port
 
 
 def cluster(name, spec):
@@ -44,6 +44,16 @@ def test_several_mistakes_are_listed_one_a_line(kubectl):
         ),
         'The ValkeyCluster "several" is invalid: ',
     ]
+
+
+def test_every_reserved_key_is_named(kubectl):
+    said = kubectl.refusal(
+        "create", "--dry-run=server", "-f", "-", document=cluster("keys", {"shards": 3, "config": {"dir": "/a", "BIND": "::"}})
+    )
+    assert said in {
+        f'The ValkeyCluster "keys" is invalid: spec.config: Invalid value: {keys}: {OWNED}'
+        for keys in ('["dir", "BIND"]', '["BIND", "dir"]')
+    }
 
 
 def test_good_specs_are_accepted(kubectl):

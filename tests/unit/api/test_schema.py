@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,14 @@ def test_the_kinds_have_short_names_and_one_category():
 
 def test_a_status_is_a_subresource_of_its_own():
     assert [version(kind)["subresources"] for kind in schema.KINDS] == [{"status": {}}, {"status": {}}]
+
+
+def test_no_rule_needs_an_api_server_newer_than_1_32(parts):
+    newer = re.compile(
+        r"\.(sort|sortBy|distinct|flatten|reverse|slice|first|last)\(|lists\.range|[a-z]\((k, v|i, v),|transform(List|Map)|isSemver|base64|math\."
+    )
+    rules = [rule for part in parts.values() for rule in part.get("x-kubernetes-validations", ())]
+    assert [rule for rule in rules if newer.search(rule["rule"] + rule.get("messageExpression", ""))] == []
 
 
 def test_rules_at_the_root_let_every_old_object_pass():

@@ -34,7 +34,8 @@ def test_an_error_reply_is_told_by_its_first_word(line, kind, code):
         (BrokenPipeError(), Reason.CLOSED),
         (socket.gaierror(-2, "Name or service not known"), Reason.UNKNOWN_HOST),
         (ssl.SSLError(1, "handshake"), Reason.TLS),
-        (OSError(113, "No route to host"), Reason.NO_ROUTE),
+        (OSError(113, "No route to host"), Reason.FAILED),
+        (OSError("Multiple exceptions: …"), Reason.FAILED),
         (EOFError("the stream ended"), Reason.CLOSED),
     ],
 )
@@ -54,7 +55,7 @@ def test_looks_through_what_the_library_wrapped():
 
 
 def test_says_more_where_the_system_does():
-    assert str(unreachable("10.0.0.1:6379", OSError(113, "No route to host"))) == "10.0.0.1:6379: no route (No route to host)"
+    assert str(unreachable("10.0.0.1:6379", OSError(113, "No route to host"))) == "10.0.0.1:6379: connection failed (No route to host)"
 
 
 def test_all_errors_are_of_one_tree():
