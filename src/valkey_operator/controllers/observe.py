@@ -112,11 +112,11 @@ class Eyes:
     async def _newest_warning(self, cluster: Cluster, service: str) -> str:
         selector = f"regarding.kind=Service,regarding.name={service},type=Warning"
         try:
-            events = await self._kube.list(EVENT, cluster.namespace, field_selector=selector)
+            events = await self._kube.list_all(EVENT, cluster.namespace, field_selector=selector)
         except Forbidden:
             return ""
-        newest = max(events, key=lambda event: str(event["metadata"]["creationTimestamp"]), default={})
-        return f"{newest['reason']}: {newest['note']}" if newest else ""
+        newest = max(events, key=lambda event: str(event["metadata"]["creationTimestamp"]), default=None)
+        return f"{newest['reason']}: {newest['note']}" if newest is not None else ""
 
     async def _user_passwords(self, cluster: Cluster) -> Mapping[str, tuple[str, ...] | str]:
         found: dict[str, tuple[str, ...] | str] = {}

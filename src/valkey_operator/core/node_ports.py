@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core import hosts, names, ports
 from valkey_operator.core.hosts import Missing
+from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
 from valkey_operator.core.service_parts import bootstrap_service, shard_service
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from valkey_operator.api.external_access import ExternalAccess
-    from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Observed, Service
     from valkey_operator.core.plan import ExternalService
 
@@ -52,9 +52,7 @@ def services(observed: Observed) -> Iterator[ExternalService]:
     """One Service per shard with a port per node, and one over all shards."""
     cluster = observed.cluster
     for shard in range(cluster.spec.shards):
-        live = observed.services.get(names.shard_service(cluster.name, shard))
-        nodes = (names.NodeIndex(shard, node) for node in range(cluster.spec.replicas + 1))
-        yield shard_service(cluster, shard, type_="NodePort", ports=tuple(_port(observed, live, index) for index in nodes))
+        yield shard_service(cluster, shard, type_="NodePort", ports=_ports(observed, shard))
     if cluster.spec.external_access.bootstrap_service:
         live = observed.services.get(names.bootstrap_service(cluster.name))
         yield bootstrap_service(cluster, type_="NodePort", ports=(_bootstrap_port(observed, live),))
@@ -109,42 +107,40 @@ def _first(addresses: tuple[str, ...]) -> str:
     return plain or f"[{addresses[0]}]"
 
 
-def _port(observed: Observed, live: Service | None, index: NodeIndex) -> ServicePort:
-    record = observed.records.get(index)
-    last = record.announce.port if record is not None and record.announce is not None else None
-    was_node_port = last is not None and live is None
-    return _asked(
-        port_name(index.node),
-        live,
-        preference=last if was_node_port else preferred(observed.cluster.spec.external_access, index),
-        target=names.container_port(index),
-        own=names.CLIENT_PORT + index.node,
-    )
+def _ports(observed: Observed, shard: int) -> tuple[ServicePort, ...]:
+    cluster = observed.cluster
+    live = observed.services.get(names.shard_service(cluster.name, shard))
+    wanted: list[ServicePort] = []
+    for node in range(cluster.spec.replicas + 1):
+        index = NodeIndex(shard, node)
+        record = observed.records.get(index)
+        # A Service that somebody deleted is asked for again with the number that clients know.
+        last = record.announce.port if live is None and record is not None and record.announce is not None else None
+        preference = last or preferred(cluster.spec.external_access, index)
+        used = {number for port in wanted for number in (port.port, port.fallback) if number is not None}
+        wanted.append(_asked(port_name(node), live, preference=preference, target=names.container_port(index), used=used))
+    return tuple(wanted)
 
 
 def _bootstrap_port(observed: Observed, live: Service | None) -> ServicePort:
-    told = observed.cluster.status.external_access
+    told = observed.cluster.status.external_access if live is None else None
     last = (
         next((int(address.rpartition(":")[2]) for address in told.bootstrap.addresses), None) if told and told.bootstrap else None
     )
-    return _asked(
-        BOOTSTRAP,
-        live,
-        preference=last if live is None and last is not None else observed.cluster.spec.external_access.node_port.bootstrap_port,
-        target=names.CLIENT_PORT,
-        own=names.CLIENT_PORT,
-    )
+    preference = last or observed.cluster.spec.external_access.node_port.bootstrap_port
+    return _asked(BOOTSTRAP, live, preference=preference, target=names.CLIENT_PORT, used=set())
 
 
-def _asked(name: str, live: Service | None, *, preference: int | None, target: str | int, own: int) -> ServicePort:
-    """A port: what it has stays, else what is preferred is asked for, else Kubernetes chooses and `own` is its number until then.
+def _asked(name: str, live: Service | None, *, preference: int | None, target: str | int, used: set[int]) -> ServicePort:
+    """A port: what it has stays, else what is preferred is asked for, else Kubernetes chooses and the port has a number of its own until then.
 
-    While a Service changes from another type its ports keep their numbers, so `own` steps aside for them.
+    While a Service changes from another type its ports keep their numbers, so those are `used` as well.
     """
     port = live.port(name) if live is not None else None
-    others = {other.port for other in live.ports if other.name != name} if live is not None else set()
     if port is not None and port.node_port is not None:
         return ServicePort(name, port=port.node_port, target=target, node_port=port.node_port)
+    others = {other.port for other in live.ports if other.name != name} if live is not None else set()
+    own = ports.free(names.CLIENT_PORT, used | others)
     if preference is not None:
-        return ServicePort(name, port=preference, target=target, node_port=preference, fallback=ports.free(own, others))
-    return ServicePort(name, port=ports.free(own, others), target=target)
+        return ServicePort(name, port=preference, target=target, node_port=preference, fallback=own)
+    return ServicePort(name, port=own, target=target)
