@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from valkey_operator.api.config import Config
+from valkey_operator.api.exposure_rules import EXPOSURE_RULES
 from valkey_operator.api.external_access import ExternalAccess
 from valkey_operator.api.metadata import Metadata
 from valkey_operator.api.model import Model
@@ -96,6 +97,7 @@ class ValkeyClusterSpec(Model):
             field_path=".shards",
         ),
         *PORT_RULES,
+        *EXPOSURE_RULES,
     )
 
 

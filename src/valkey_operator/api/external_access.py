@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from valkey_operator.api.access_rules import ACCESS_RULES, BALANCER_CLASS, SOURCE_RANGE, distinct
 from valkey_operator.api.model import Model
 from valkey_operator.api.port_rules import LAST_PORT
 from valkey_operator.api.rule import ATOMIC, INT32, STORED_DEFAULT, Rule
@@ -83,11 +84,7 @@ class NodePort(Model):
         tuple[AddressType, ...],
         Field(min_length=1, max_length=5),
         ATOMIC,
-        Rule(
-            cel="self.all(t, self.exists_one(u, u == t))",
-            message="names a type twice: list each at most once",
-            holds=lambda types: len(set(types)) == len(types),
-        ),
+        distinct("type"),
     ] = (AddressType.EXTERNAL_IP, AddressType.INTERNAL_IP)
     """Which address of a Kubernetes node is advertised without advertisedHost: the first of these types that all Kubernetes nodes in
     use have; types are never mixed. [ExternalIP, InternalIP] when unset."""
@@ -113,56 +110,71 @@ class ExternalAccess(Model):
     """Whether clients outside can reach the cluster. Other fields may stay while it is false. Default false."""
 
     type: ExternalAccessType = ExternalAccessType.NODE_PORT
-    """How connections come in; required when enabled. NodePort: one Service of type NodePort per shard with a port per node, and one
-    for all shards; clients dial Kubernetes nodes."""
+    """How connections come in; required when enabled. Ingress: a router that goes by the name in the TLS handshake (SNI) passes
+    connections on, to one ClusterIP Service per shard, one per node where advertisedHost has {node}, and one for all shards; whoever
+    runs the router makes the routes. LoadBalancer: Services of type LoadBalancer, how many says loadBalancerScope. NodePort: one
+    Service of type NodePort per shard with a port per node, and one for all shards; clients dial Kubernetes nodes."""
 
     advertised_host: NodeHost | None = None
-    """Host that nodes advertise: a template with {name}, {namespace}, {shard} and {node}, or the same name or IPv4 address for all.
-    Without it a node advertises the address of the Kubernetes node that runs its pod, and follows the pod.
-    Example: "{name}-{shard}-{node}.example.com"."""
+    """Host that nodes advertise: a template with {name}, {namespace}, {shard} and {node}, or, where ports tell nodes apart, the same
+    name or IPv4 address for all. Ingress: required, a name, with {shard} when there are several shards; without {node} all nodes of a
+    shard advertise its primary, and replicas cannot be read. LoadBalancer: with {shard} when there are several shards, and with
+    loadBalancerScope Node with {node} when there are replicas, but anything with loadBalancerScope Cluster; without it a node advertises
+    the address or else the name of its balancer. NodePort: anything; without it a node advertises the address of the Kubernetes node
+    that runs its pod, and follows the pod. Example: "{name}-{shard}-{node}.example.com"."""
 
     advertised_port: Port | None = None
-    """Port that nodes advertise. Not with type NodePort, where it is the node port that Kubernetes allocated."""
+    """Port that nodes advertise; 6380 when unset. Ingress: the same for all. LoadBalancer: that of a balancer's first node, those after
+    it count up; with loadBalancerScope Cluster clients begin here, and the nodes have the ports after it. Not with type NodePort, where
+    Kubernetes allocates the ports."""
 
     bootstrap_host: ClusterHost | None = None
-    """Host under which clients find the Service of all shards: a template with {name} and {namespace}, told in the status. Without it
-    up to three addresses of Kubernetes nodes are told. Example: "{name}.example.com"."""
+    """Host under which clients find the Service of all shards: a template with {name} and {namespace}, told in the status. With every
+    type, a name with Ingress; another one than advertisedHost, except with NodePort and with loadBalancerScope Cluster. Without it the
+    status tells hosts of shards (Ingress), the balancer's address (LoadBalancer) or up to three addresses of Kubernetes nodes
+    (NodePort). Example: "{name}.example.com"."""
 
     bootstrap_service: bool = True
-    """Whether there is a Service of all shards, where clients begin. True when unset."""
+    """With every type: whether there is a Service of all shards, where clients begin; with loadBalancerScope Cluster whether the one
+    balancer has a port for it. True when unset."""
 
     announce_when: AnnounceWhen = AnnounceWhen.RESOLVABLE
-    """With advertisedHost. Resolvable: a name is announced once it resolves inside Kubernetes, and the condition lists the records that
-    are missing. Always: at once. Resolvable when unset."""
+    """With every type, when there is an advertisedHost. Resolvable: a name is announced once it resolves inside Kubernetes, and the
+    condition lists the records that are missing. Always: at once. Resolvable when unset."""
 
     drain_seconds: Annotated[int, Field(ge=0, le=3600), INT32] = 60
-    """How long old endpoints stay reachable after a change, for clients that still hold the old topology. 60 when unset."""
+    """With every type: how long old endpoints stay reachable after a change, for clients that still hold the old topology. 60 when
+    unset."""
 
     external_traffic_policy: TrafficPolicy | None = None
-    """Cluster: every Kubernetes node passes connections on, clients' addresses are replaced. Local: only the Kubernetes node that runs
-    the pod does, clients' addresses are kept; the advertised host must then follow the pod. Kubernetes' own default (Cluster) when unset."""
+    """With types LoadBalancer and NodePort. Cluster: every Kubernetes node passes connections on, clients' addresses are replaced. Local:
+    only the Kubernetes node that runs the pod does, clients' addresses are kept; with NodePort the advertised host must then follow the
+    pod, and with LoadBalancer loadBalancerScope must be Node. Kubernetes' own default (Cluster) when unset."""
 
     load_balancer_scope: LoadBalancerScope = LoadBalancerScope.SHARD
-    """With type LoadBalancer. Shard: one balancer per shard with a port per node, and one for all shards. Node: one per node, all on
-    advertisedPort. Cluster: one in all, with a port per node. Shard when unset."""
+    """With type LoadBalancer alone. Shard: one balancer per shard with a port per node. Node: one per node, all on advertisedPort. Both:
+    one more for all shards. Cluster: one in all, with a port for all shards and one per node. Shard when unset."""
 
-    load_balancer_class: Annotated[str, Field(min_length=1, max_length=316)] | None = None
-    """With type LoadBalancer: which implementation makes the balancers, as in a Service."""
+    load_balancer_class: Annotated[str, Field(min_length=1, max_length=317), BALANCER_CLASS] | None = None
+    """With type LoadBalancer alone: which implementation makes the balancers, as in a Service. While the type is LoadBalancer it can be
+    neither set, changed nor removed: change the type first. Example: "service.k8s.aws/nlb"."""
 
-    load_balancer_source_ranges: Annotated[tuple[Annotated[str, Field(max_length=43)], ...], Field(max_length=64), ATOMIC] = ()
-    """With type LoadBalancer: from which networks clients may come, as in a Service. Example: ["203.0.113.0/24"]."""
+    load_balancer_source_ranges: Annotated[
+        tuple[Annotated[str, Field(max_length=43), SOURCE_RANGE], ...], Field(max_length=64), ATOMIC
+    ] = ()
+    """With type LoadBalancer alone: from which networks clients may come, as in a Service. Example: ["203.0.113.0/24"]."""
 
     allocate_load_balancer_node_ports: bool | None = None
-    """With type LoadBalancer: whether Kubernetes allocates node ports beside, as in a Service."""
+    """With type LoadBalancer alone: whether Kubernetes allocates node ports beside, as in a Service. True when unset."""
 
-    ip_families: Annotated[tuple[IPFamily, ...], Field(max_length=2), ATOMIC] = ()
-    """Which families of addresses clients outside use; those of the Services when unset. Example: ["IPv4", "IPv6"]."""
+    ip_families: Annotated[tuple[IPFamily, ...], Field(max_length=2), ATOMIC, distinct("family")] = ()
+    """With every type: which families of addresses clients outside use; those of the Services when unset. Example: ["IPv4", "IPv6"]."""
 
     node_port: NodePort = NodePort()
-    """Port numbers and addresses for type NodePort."""
+    """With type NodePort alone: port numbers and addresses."""
 
     service_annotations: AnnotationTemplates = Field(default_factory=dict)
-    """Annotations of every Service made for external access. Values may hold {name}, {namespace}, {shard} and {node}.
+    """With every type: annotations of every Service made for external access. Values may hold {name}, {namespace}, {shard} and {node}.
     Example: {"external-dns.alpha.kubernetes.io/hostname": "{name}-{shard}.example.com"}."""
 
     @property
@@ -170,35 +182,4 @@ class ExternalAccess(Model):
         """The advertised port where users choose it."""
         return self.advertised_port or DEFAULT_PORT
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            cel="!self.enabled || has(self.type)",
-            message="say how clients outside reach the cluster: set type to NodePort",
-            holds=lambda access: not access.enabled or access.is_set("type"),
-            field_path=".type",
-            reason="FieldValueRequired",
-        ),
-        Rule(
-            cel="!has(self.advertisedPort) || !has(self.type) || self.type != 'NodePort'",
-            message="with type NodePort the ports that Kubernetes allocates are advertised: remove it; to ask for certain ports set nodePort.startPort",
-            holds=lambda access: (
-                access.advertised_port is None or not access.is_set("type") or access.type != ExternalAccessType.NODE_PORT
-            ),
-            field_path=".advertisedPort",
-            reason="FieldValueForbidden",
-        ),
-        Rule(
-            cel="!has(self.bootstrapHost) || !has(self.bootstrapService) || self.bootstrapService",
-            message="there is no Service of all shards while bootstrapService is false: remove one of the two",
-            holds=lambda access: access.bootstrap_host is None or access.bootstrap_service,
-            field_path=".bootstrapHost",
-            reason="FieldValueForbidden",
-        ),
-        Rule(
-            cel="!has(self.nodePort) || !has(self.nodePort.bootstrapPort) || !has(self.bootstrapService) || self.bootstrapService",
-            message="there is no Service of all shards while bootstrapService is false: remove one of the two",
-            holds=lambda access: access.node_port.bootstrap_port is None or access.bootstrap_service,
-            field_path=".nodePort.bootstrapPort",
-            reason="FieldValueForbidden",
-        ),
-    )
+    rules: ClassVar[tuple[Rule, ...]] = ACCESS_RULES

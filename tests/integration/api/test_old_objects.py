@@ -24,6 +24,36 @@ BAD = {
     },
     "scheduling": {"node": {"spread": {"primaries": {"mode": "Required"}, "pods": {"mode": "Required"}}}},
 }
+BALANCED = {
+    "shards": 3,
+    "replicas": 1,
+    "externalAccess": {
+        "enabled": True,
+        "type": "LoadBalancer",
+        "advertisedHost": "valkey.example.com",
+        "advertisedPort": 65535,
+        "bootstrapHost": "valkey.example.com",
+        "loadBalancerClass": "example.com/internal",
+        "loadBalancerSourceRanges": ["10.0.0.1/8"],
+        "externalTrafficPolicy": "Local",
+        "ipFamilies": ["IPv4", "IPv4"],
+        "nodePort": {},
+    },
+}
+ROUTED = {
+    "shards": 3,
+    "replicas": 1,
+    "externalAccess": {
+        "enabled": True,
+        "type": "Ingress",
+        "advertisedHost": "192.0.2.7",
+        "bootstrapHost": "192.0.2.7",
+        "externalTrafficPolicy": "Cluster",
+        "loadBalancerScope": "Node",
+    },
+}
+HOSTLESS = {"shards": 3, "externalAccess": {"enabled": True, "type": "Ingress"}}
+STORED = {"balanced": BALANCED, "routed": ROUTED, "hostless": HOSTLESS}
 NAME = "an-older.cluster-with-a-name-that-is-much-too-long"
 DOOMED = "a-deleted.cluster-with-a-name-that-is-much-too-long"
 
@@ -51,7 +81,13 @@ def old(kubectl):
     kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/{CRD}")
     stored = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "ValkeyCluster", "spec": BAD}
     metadata = {"finalizers": ["valkey.test/hold"]}
-    kubectl("create", "-f", "-", document=[{**stored, "metadata": {**metadata, "name": name}} for name in (NAME, DOOMED)])
+    specs = {NAME: BAD, DOOMED: BAD, **STORED}
+    kubectl(
+        "create",
+        "-f",
+        "-",
+        document=[{**stored, "metadata": {**metadata, "name": name}, "spec": spec} for name, spec in specs.items()],
+    )
     kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", document=definition(rules=True))
     for _ in range(100):  # until the API server serves the new rules
         again = kubectl.run("create", "--dry-run=server", "-f", "-", document={**stored, "metadata": {"name": "another"}})
@@ -59,20 +95,24 @@ def old(kubectl):
             break
     assert "spec.shards: Invalid value: 20000" in again.stderr
     yield NAME
-    for name in (NAME, DOOMED):
+    for name in specs:
         kubectl.run("patch", CRD, name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     kubectl("delete", "crd", CRD)
 
 
-def test_its_status_can_be_written(kubectl, old):
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize("name", [NAME, *STORED])
+def test_its_status_can_be_written(kubectl, name):
     status = {"state": "Failed", "reason": "InvalidSpec", "observedGeneration": 1, "shards": 0, "readyShards": 0}
-    document = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "ValkeyCluster", "metadata": {"name": old}, "status": status}
+    document = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "ValkeyCluster", "metadata": {"name": name}, "status": status}
     kubectl("apply", "--server-side", "--subresource=status", "--field-manager=test", "-f", "-", document=document)
-    assert yaml.safe_load(kubectl("get", CRD, old, "-o", "yaml"))["status"] == status
+    assert yaml.safe_load(kubectl("get", CRD, name, "-o", "yaml"))["status"] == status
 
 
-def test_it_can_be_annotated(kubectl, old):
-    assert "annotated" in kubectl("annotate", CRD, old, "valkey.test/seen=yes", "--overwrite")
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize("name", [NAME, *STORED])
+def test_it_can_be_annotated(kubectl, name):
+    assert "annotated" in kubectl("annotate", CRD, name, "valkey.test/seen=yes", "--overwrite")
 
 
 def test_another_field_can_be_changed_while_each_old_mistake_is_a_warning(kubectl, old):
@@ -87,15 +127,26 @@ def test_another_field_can_be_changed_while_each_old_mistake_is_a_warning(kubect
     )
 
 
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize("name", STORED)
+def test_external_access_that_was_wrong_is_refused_anew_when_the_spec_changes_and_can_be_put_right(kubectl, name):
+    wrong = kubectl.refusal("patch", CRD, name, "--type=merge", "-p", '{"spec":{"externalAccess":{"drainSeconds":1}}}')
+    assert "spec.externalAccess.advertisedHost: " in wrong
+    right = '[{"op":"replace","path":"/spec/externalAccess","value":{"enabled":true,"type":"NodePort"}}]'
+    assert kubectl("patch", CRD, name, "--type=json", "-p", right, "--dry-run=server").endswith("patched\n")
+
+
 def test_a_new_mistake_is_still_refused(kubectl, old):
     said = kubectl.refusal("patch", CRD, old, "--type=merge", "-p", '{"spec":{"externalAccess":{"advertisedHost":"{nam}"}}}')
     assert 'spec.externalAccess.advertisedHost: Invalid value: "{nam}": has an unknown placeholder' in said
 
 
-def test_a_finalizer_can_be_added_and_removed(kubectl, old):
-    kubectl("patch", CRD, old, "--type=merge", "-p", '{"metadata":{"finalizers":["valkey.test/hold","valkey.test/more"]}}')
-    kubectl("patch", CRD, old, "--type=merge", "-p", '{"metadata":{"finalizers":["valkey.test/hold"]}}')
-    assert yaml.safe_load(kubectl("get", CRD, old, "-o", "yaml"))["metadata"]["finalizers"] == ["valkey.test/hold"]
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize("name", [NAME, *STORED])
+def test_a_finalizer_can_be_added_and_removed(kubectl, name):
+    kubectl("patch", CRD, name, "--type=merge", "-p", '{"metadata":{"finalizers":["valkey.test/hold","valkey.test/more"]}}')
+    kubectl("patch", CRD, name, "--type=merge", "-p", '{"metadata":{"finalizers":["valkey.test/hold"]}}')
+    assert yaml.safe_load(kubectl("get", CRD, name, "-o", "yaml"))["metadata"]["finalizers"] == ["valkey.test/hold"]
 
 
 def test_another_one_goes_when_its_last_finalizer_goes(kubectl, old):

@@ -1,9 +1,12 @@
 import itertools
+import json
 import re
 
 import pytest
 
-from integration.api.examples import ACCEPTED, FIXED, OWNED, REFUSED, node_port
+from integration.api.examples import ACCEPTED, FIXED, OWNED, REFUSED
+from integration.api.exposure_examples import INGRESS_ACCEPTED, UNTIL_TLS, balancer
+from integration.api.node_port_examples import node_port
 
 
 def cluster(name, spec):
@@ -25,8 +28,9 @@ def printed(kubectl):
 
 @pytest.mark.parametrize("example", REFUSED, ids=lambda example: example.title)
 def test_kubectl_prints_what_is_wrong_and_what_to_do(printed, example):
-    in_any_order = ["[" + ", ".join(lines) + "]" for lines in itertools.permutations(example.lines)]
-    assert printed[example.title] in (example.lines if len(example.lines) == 1 else in_any_order)
+    expected = (*example.lines, *example.whole)
+    in_any_order = ["[" + ", ".join(lines) + "]" for lines in itertools.permutations(expected)]
+    assert printed[example.title] in (expected if len(expected) == 1 else in_any_order)
 
 
 def test_several_mistakes_are_listed_one_a_line(kubectl):
@@ -61,6 +65,16 @@ def test_good_specs_are_accepted(kubectl):
     said = kubectl("create", "--dry-run=server", "-f", "-", document=documents)
     assert said.splitlines() == [
         f"valkeycluster.valkey.io/accepted-{number} created (server dry run)" for number in range(len(ACCEPTED))
+    ]
+
+
+def test_good_specs_of_type_ingress_lack_nothing_but_tls(kubectl):
+    documents = [cluster(f"sni-{number}", spec) for number, spec in enumerate(INGRESS_ACCEPTED.values())]
+    done = kubectl.run("create", "--dry-run=server", "-f", "-", document=documents)
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        f'Error from server (Invalid): error when creating "STDIN": ValkeyCluster.valkey.io "sni-{number}" is invalid: {UNTIL_TLS[0]}'
+        for number in range(len(INGRESS_ACCEPTED))
     ]
 
 
@@ -117,3 +131,53 @@ def test_what_cannot_change_yet_says_what_to_do_instead(kubectl, stored, patch, 
 )
 def test_everything_else_may_change(kubectl, stored, patch):
     assert kubectl("patch", "vkc", stored, "--type=merge", "-p", patch) == "valkeycluster.valkey.io/changing patched\n"
+
+
+CLASS = "example.com/internal"
+CLASS_STAYS = (
+    "spec.externalAccess.loadBalancerClass: Invalid value: Kubernetes keeps the class of a load balancer for its life: set type to NodePort "
+    "first, and to LoadBalancer with the other class once the condition ExternalAccessReady says Ready again"
+)
+
+
+@pytest.fixture
+def stored_access(kubectl):
+    """A function that stores a cluster with such external access, and patches it then: what kubectl prints."""
+
+    def change(spec, *patches):
+        kubectl("delete", "vkc", "balanced", "--ignore-not-found")
+        kubectl("create", "-f", "-", document=cluster("balanced", spec))
+        done = [
+            kubectl.run("patch", "vkc", "balanced", "--type=merge", "-p", json.dumps({"spec": {"externalAccess": fields}}))
+            for fields in patches
+        ]
+        return (done[-1].stdout + done[-1].stderr).strip()
+
+    yield change
+    kubectl("delete", "vkc", "balanced", "--ignore-not-found")
+
+
+@pytest.mark.parametrize(
+    ("before", "fields"),
+    [
+        ({}, {"loadBalancerClass": CLASS}),
+        ({"loadBalancerClass": CLASS}, {"loadBalancerClass": "example.com/other"}),
+        ({"loadBalancerClass": CLASS}, {"loadBalancerClass": None}),
+        ({"loadBalancerClass": CLASS}, {"loadBalancerClass": None, "loadBalancerScope": "Cluster", "advertisedPort": 7000}),
+    ],
+)
+def test_the_class_of_load_balancers_that_exist_stays(stored_access, before, fields):
+    assert stored_access(balancer(**before), fields) == f'The ValkeyCluster "balanced" is invalid: {CLASS_STAYS}'
+
+
+@pytest.mark.parametrize(
+    "patches",
+    [
+        [{"loadBalancerScope": "Cluster", "loadBalancerSourceRanges": ["10.0.0.0/8"], "externalTrafficPolicy": "Cluster"}],
+        [{"type": "NodePort", "loadBalancerClass": None}, {"type": "LoadBalancer", "loadBalancerClass": "example.com/other"}],
+        [{"enabled": False, "loadBalancerClass": "example.com/other"}],
+        [{"enabled": False}, {"enabled": True, "loadBalancerClass": None}],
+    ],
+)
+def test_all_else_of_load_balancers_and_the_class_of_none_may_change(stored_access, patches):
+    assert stored_access(balancer(loadBalancerClass=CLASS), *patches) == "valkeycluster.valkey.io/balanced patched"

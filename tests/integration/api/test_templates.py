@@ -3,7 +3,7 @@
 import itertools
 import re
 
-from integration.api.examples import node_port
+from integration.api.node_port_examples import node_port
 from valkey_operator.api import template
 
 PIECES = (

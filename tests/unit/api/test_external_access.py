@@ -51,7 +51,9 @@ def test_what_is_written_is_read():
 def test_the_type_must_be_said_once_it_is_on():
     with pytest.raises(SpecInvalid) as caught:
         read(enabled=True)
-    assert caught.value.mistakes == ("spec.externalAccess.type: say how clients outside reach the cluster: set type to NodePort",)
+    assert caught.value.mistakes == (
+        "spec.externalAccess.type: say how clients outside reach the cluster: set type to Ingress, LoadBalancer or NodePort",
+    )
 
 
 def test_fields_may_stay_while_it_is_off():
