@@ -12,8 +12,8 @@ from valkey_operator.controllers.tally import SILENT
 from valkey_operator.controllers.trace import tracing
 from valkey_operator.controllers.views import InvalidCluster
 from valkey_operator.core import names
-from valkey_operator.core.decide import HEALTH, decide
-from valkey_operator.core.rest import undisturbed
+from valkey_operator.core.decide import decide
+from valkey_operator.core.rest import rest_seconds, undisturbed
 from valkey_operator.core.status import is_settled, refused_status, transitions, with_failures
 from valkey_operator.kube.controller import DONE, Result
 from valkey_operator.kube.errors import KubeError
@@ -79,7 +79,7 @@ class ClusterReconciler:
         if quiet and is_settled(cluster.status, generation=cluster.generation):
             index = self._turn(cluster)
             if undisturbed(await self._eyes.observe(cluster, only=index), index):
-                return Result(wake_after=HEALTH, quiet=True)
+                return Result(wake_after=rest_seconds(cluster), quiet=True)
         observed = await self._eyes.observe(cluster)
         plan = decide(observed, now=self._now())
         return await self._carry_out(observed, plan)
@@ -87,7 +87,7 @@ class ClusterReconciler:
     def _turn(self, cluster: Cluster) -> NodeIndex:
         """Whose view is asked for at this look: each node's in turn, by the clock."""
         nodes = tuple(names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas))
-        return nodes[int(self._now().timestamp() / HEALTH) % len(nodes)]
+        return nodes[int(self._now().timestamp() / rest_seconds(cluster)) % len(nodes)]
 
     async def _carry_out(self, observed: Observed, plan: Plan) -> Result:
         """Perform, then tell what was observed and what failed; an error that may pass is raised only after that."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.controllers import secret_views
 from valkey_operator.core import access, names, settings
-from valkey_operator.core.observed import Observed, Passwords, Probe, Server, Unreachable
+from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Unreachable
 from valkey_operator.core.users import OPERATOR
-from valkey_operator.kube.errors import NotFound
-from valkey_operator.kube.kinds import SECRET, Key
+from valkey_operator.kube.errors import Forbidden, NotFound
+from valkey_operator.kube.kinds import EVENT, SECRET, Key
 from valkey_operator.valkey.address import Address, Credentials
 from valkey_operator.valkey.commands import MYID
 from valkey_operator.valkey.connection import Servers
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from valkey_operator.controllers.mirror import Mirror
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Announcement, Cluster, Pod
+    from valkey_operator.core.observed import Announcement, Pod
     from valkey_operator.kube.client import Kube
     from valkey_operator.valkey.look import Look
 
@@ -53,7 +53,8 @@ class Eyes:
         seen = replace(known, servers=dict(zip(asked, answers, strict=True)))
         if only is not None:
             return seen
-        seen = replace(seen, resolved=await _resolved(access.names_to_resolve(seen)))
+        resolved, warnings = await asyncio.gather(_resolved(access.names_to_resolve(seen)), self._service_warnings(seen))
+        seen = replace(seen, resolved=resolved, service_warnings=warnings)
         return replace(seen, probes=await self._probes(access.candidates(seen), seen.passwords))
 
     def address(self, ip: str, passwords: Passwords, *, port: int = names.CLIENT_PORT) -> Address:
@@ -87,7 +88,35 @@ class Eyes:
             acl=secret_views.acl(servers_secret) if servers_secret is not None else None,
             user_passwords=await self._user_passwords(cluster),
             servers={},
+            claims=self._claims(cluster),
         )
+
+    def _claims(self, cluster: Cluster) -> Mapping[str, str]:
+        """The endpoints of clusters that were there before this one; node ports need no claim, Kubernetes gives each number once."""
+        if cluster.spec.external_access.advertised_host is None:
+            return {}
+        return {
+            address: f"{other.namespace}/{other.name}"
+            for other in self._mirror.clusters.store.all()
+            if isinstance(other, Cluster) and (other.created, other.uid) < (cluster.created, cluster.uid)
+            for address in access.claimed(other)
+        }
+
+    async def _service_warnings(self, observed: Observed) -> Mapping[str, str]:
+        """What the cloud says of balancers that it does not make: the newest Warning event of each Service that waits for one."""
+        waiting = access.pending_balancers(observed)
+        return dict(
+            zip(waiting, await asyncio.gather(*(self._newest_warning(observed.cluster, name) for name in waiting)), strict=True)
+        )
+
+    async def _newest_warning(self, cluster: Cluster, service: str) -> str:
+        selector = f"regarding.kind=Service,regarding.name={service},type=Warning"
+        try:
+            events = await self._kube.list_all(EVENT, cluster.namespace, field_selector=selector)
+        except Forbidden:
+            return ""
+        newest = max(events, key=lambda event: str(event["metadata"]["creationTimestamp"]), default=None)
+        return f"{newest['reason']}: {newest['note']}" if newest is not None else ""
 
     async def _user_passwords(self, cluster: Cluster) -> Mapping[str, tuple[str, ...] | str]:
         found: dict[str, tuple[str, ...] | str] = {}

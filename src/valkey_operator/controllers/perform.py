@@ -192,7 +192,7 @@ def _worst(errors: Sequence[BaseException]) -> BaseException:
     return next((error for error in errors if not isinstance(error, KubeError)), errors[0])
 
 
-def _command(command: want.Command) -> commands.Command[Any]:
+def _command(command: want.Command) -> commands.Command[Any]:  # noqa: PLR0911  # one line per command
     match command:
         case want.SetConfig(values):
             return commands.config_set(values)
@@ -206,3 +206,5 @@ def _command(command: want.Command) -> commands.Command[Any]:
             return commands.forget(node_id)
         case want.TakeOver(vote):
             return commands.failover("FORCE" if vote else "TAKEOVER")
+        case want.KillClients(kind):
+            return commands.kill_clients(kind)

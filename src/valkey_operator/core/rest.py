@@ -5,16 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from valkey_operator.core import names, settings
+from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.observed import Server
 from valkey_operator.core.topology import united
 from valkey_operator.valkey.slots import ALL
 
 if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import NodeRecord, Observed
+    from valkey_operator.core.observed import Cluster, NodeRecord, Observed
     from valkey_operator.valkey.topology import Member
 
+HEALTH = 15.0
+"""Seconds between looks at a settled cluster."""
+ROLES = 1.0
+"""The same where the operator is in the clients' way: it must see a failover at once to send them to the new primary."""
+
 _CALM = settings.Phase(forming=False, gossiping=False, syncing=False)
+
+
+def rest_seconds(cluster: Cluster) -> float:
+    """How long a settled cluster is left alone."""
+    access = cluster.spec.external_access
+    return ROLES if access.enabled and shard_addressed(cluster) else HEALTH
 
 
 def undisturbed(observed: Observed, index: NodeIndex) -> bool:

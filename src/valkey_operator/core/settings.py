@@ -17,14 +17,27 @@ if TYPE_CHECKING:
 
 HOST = "cluster-announce-hostname"
 CLIENT_IPV4 = "cluster-announce-client-ipv4"
+CLIENT_IPV6 = "cluster-announce-client-ipv6"
 CLIENT_PORT = "cluster-announce-client-port"
 ENDPOINT_TYPE = "cluster-preferred-endpoint-type"
 NODE_TIMEOUT = "cluster-node-timeout"
 PING_INTERVAL = "cluster-ping-interval"
 DISKLESS_DELAY = "repl-diskless-sync-delay"
+REPLICA_PING = "repl-ping-replica-period"
 ON_SIGTERM = "shutdown-on-sigterm"
 
-ASKED = (HOST, CLIENT_IPV4, CLIENT_PORT, ENDPOINT_TYPE, NODE_TIMEOUT, PING_INTERVAL, DISKLESS_DELAY, ON_SIGTERM)
+ASKED = (
+    HOST,
+    CLIENT_IPV4,
+    CLIENT_IPV6,
+    CLIENT_PORT,
+    ENDPOINT_TYPE,
+    NODE_TIMEOUT,
+    PING_INTERVAL,
+    DISKLESS_DELAY,
+    REPLICA_PING,
+    ON_SIGTERM,
+)
 """What every look asks of a server; older servers do not know all of them and leave those out."""
 
 CLIENT_PORT_SINCE = (9, 0)
@@ -51,6 +64,8 @@ def running(config: Mapping[str, str], phase: Phase, *, version: tuple[int, ...]
         NODE_TIMEOUT: "500" if phase.forming else user.get(NODE_TIMEOUT, DEFAULTS[NODE_TIMEOUT]),
         PING_INTERVAL: "100" if phase.forming or phase.gossiping else "0",
         DISKLESS_DELAY: "0" if phase.forming or phase.syncing else user.get(DISKLESS_DELAY, "5"),
+        # Before 9.1 a replica is told to clients only once its primary has pinged it.
+        REPLICA_PING: "1" if phase.forming or phase.syncing else user.get(REPLICA_PING, "10"),
         **({ON_SIGTERM: user.get(ON_SIGTERM, "failover")} if version >= CLIENT_PORT_SINCE else {}),
     }
 
@@ -58,7 +73,7 @@ def running(config: Mapping[str, str], phase: Phase, *, version: tuple[int, ...]
 def announcing(announcement: Announcement, *, version: tuple[int, ...]) -> dict[str, str]:
     """The one CONFIG SET by which a server of that version tells clients this host and port."""
     port = {CLIENT_PORT: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
-    return {HOST: announcement.host, CLIENT_IPV4: announcement.client_ipv4, **port}
+    return {HOST: announcement.host, CLIENT_IPV4: announcement.client_ipv4, CLIENT_IPV6: announcement.client_ipv6, **port}
 
 
 def inside(pod_ip: str) -> Announcement:
