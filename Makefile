@@ -76,6 +76,10 @@ lock: | $(UV) ## requirements.lock from pyproject.toml: versions and hashes
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	  --extra dev pyproject.toml sandbox/pyproject.toml --custom-compile-command "make lock" $(LOCK_FLAGS) -o requirements.lock
 
+.PHONY: generate
+generate: .venv/ready ## CRDs and API reference from src/valkey_operator/api
+	$(BIN)/python -m valkey_operator.api.schema
+
 .PHONY: changelog
 changelog: .venv/ready ## what the news fragments in changelog.d say of the next version
 	$(BIN)/towncrier build --draft
