@@ -65,9 +65,11 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
     for reason in _ORDER:
         found = [endpoint.message for endpoint in missing if endpoint.reason is reason]
         if found:
-            return Missing(reason, _first(found))
+            return Missing(reason, _listed(found))
     if access.withheld:
-        return Missing(Reason.ANNOUNCING, _first(held.why for _, held in sorted(access.withheld.items(), key=lambda pair: pair[0])))
+        return Missing(
+            Reason.ANNOUNCING, _listed(held.why for _, held in sorted(access.withheld.items(), key=lambda pair: pair[0]))
+        )
     quiet = [index for index in topology.wanted if index not in access.arrived]
     if quiet:
         return Missing(
@@ -80,9 +82,15 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
     return None
 
 
-def _first(messages: Iterable[str]) -> str:
-    listed = list(dict.fromkeys(messages))
-    return listed[0] if len(listed) == 1 else f"{listed[0]} (and {len(listed) - 1} more like it)"
+_LISTED = 8
+"""So many nodes are named in a sentence; which records or balancers are missing is what a person wants to know."""
+
+
+def _listed(messages: Iterable[str]) -> str:
+    """All of them, each once, as far as a sentence holds them."""
+    all_ = list(dict.fromkeys(messages))
+    more = f"; and {len(all_) - _LISTED} more" if len(all_) > _LISTED else ""
+    return "; ".join(all_[:_LISTED]) + more
 
 
 def external_status(
