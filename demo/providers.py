@@ -113,7 +113,7 @@ class Kind(Provider):
     def deploy(self, steps: Steps) -> None:
         """See Provider."""
         with steps.step(f"built and loaded {OPERATOR_IMAGE}"):
-            _run("docker", "build", "--quiet", "--file", CHECKOUT / "demo/Dockerfile", "--tag", OPERATOR_IMAGE, CHECKOUT)
+            _run("docker", "build", "--quiet", "--file", CHECKOUT / "deploy/Dockerfile", "--tag", OPERATOR_IMAGE, CHECKOUT)
             _run("kind", "load", "docker-image", "--name", KIND_CLUSTER, OPERATOR_IMAGE)
         with steps.step(f"loaded {VALKEY_IMAGE}"):
             _run("docker", "pull", "--quiet", VALKEY_IMAGE)
