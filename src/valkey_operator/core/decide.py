@@ -34,7 +34,7 @@ from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Set
     from datetime import datetime
 
     from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
@@ -82,10 +82,10 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     actions = (
         *_objects(observed, login, external.status),
         *service_actions(external.services),
-        *announcements(observed, external.access.records),
-        *_server_settings(observed, phase),
+        *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
+        *_server_settings(observed, phase, joining.strangers.keys()),
         *joining.commands,
-        *_pod_labels(observed, topology),
+        *_pod_labels(observed, topology, joining.strangers.keys()),
         *send_away(observed, told, now=now),
     )
     wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(joining.commands), now=now)
@@ -142,23 +142,25 @@ def _stuck(observed: Observed) -> Iterator[NodeIndex]:
             yield index
 
 
-def _server_settings(observed: Observed, phase: Phase) -> Iterator[Action]:
+def _server_settings(observed: Observed, phase: Phase, strangers: Set[NodeIndex]) -> Iterator[Action]:
     """Running values that differ from what they should be now."""
     for index, server in observed.reachable().items():
+        if index in strangers:
+            continue
         wanted = settings.running(observed.cluster.spec.config, phase, version=server.version)
         differing = settings.drift(wanted, server.config)
         if differing:
             yield Tell(index, SetConfig(differing))
 
 
-def _pod_labels(observed: Observed, topology: Topology) -> Iterator[Action]:
-    """Role and serving, on the pods whose servers answered."""
+def _pod_labels(observed: Observed, topology: Topology, strangers: Set[NodeIndex]) -> Iterator[Action]:
+    """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients."""
     for index, server in topology.servers.items():
         pod = observed.pods.get(index)
         if pod is None or pod.deleting:
             continue
         role = pod_role(observed, index) or pod.role
-        serving = role is not None and (server.state_ok or pod.serving)
+        serving = role is not None and index not in strangers and (server.state_ok or pod.serving)
         if (role, serving) != (pod.role, pod.serving):
             yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving))
 
