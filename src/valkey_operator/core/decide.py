@@ -34,7 +34,7 @@ from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
+    from collections.abc import Container, Iterator, Mapping
     from datetime import datetime
 
     from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
@@ -83,9 +83,9 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         *_objects(observed, login, external.status),
         *service_actions(external.services),
         *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
-        *_server_settings(observed, phase, joining.strangers.keys()),
+        *_server_settings(observed, phase, joining.strangers),
         *joining.commands,
-        *_pod_labels(observed, topology, joining.strangers.keys()),
+        *_pod_labels(observed, topology, joining.strangers),
         *send_away(observed, told, now=now),
     )
     wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(joining.commands), now=now)
@@ -142,7 +142,7 @@ def _stuck(observed: Observed) -> Iterator[NodeIndex]:
             yield index
 
 
-def _server_settings(observed: Observed, phase: Phase, strangers: Set[NodeIndex]) -> Iterator[Action]:
+def _server_settings(observed: Observed, phase: Phase, strangers: Container[NodeIndex]) -> Iterator[Action]:
     """Running values that differ from what they should be now."""
     for index, server in observed.reachable().items():
         if index in strangers:
@@ -153,7 +153,7 @@ def _server_settings(observed: Observed, phase: Phase, strangers: Set[NodeIndex]
             yield Tell(index, SetConfig(differing))
 
 
-def _pod_labels(observed: Observed, topology: Topology, strangers: Set[NodeIndex]) -> Iterator[Action]:
+def _pod_labels(observed: Observed, topology: Topology, strangers: Container[NodeIndex]) -> Iterator[Action]:
     """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients."""
     for index, server in topology.servers.items():
         pod = observed.pods.get(index)
