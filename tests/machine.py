@@ -100,7 +100,7 @@ class Machine:
     def traces(self) -> dict[str, list[str]]:
         """All that a sandbox could leave behind."""
         script = {
-            "processes": "ps -e -o args= | grep -v '^ps '",
+            "processes": "for each in /proc/[0-9]*; do tr '\\0' ' ' < $each/cmdline; echo; done | grep -v -e '^sh -c for' -e '^tr '",
             "mounts": "cut -d' ' -f1-3 /proc/mounts | sort",
             "links": "ip -o link | cut -d: -f2 | cut -d@ -f1",
             "routes": "ip route show table all",
