@@ -81,7 +81,9 @@ def test_a_shards_own_endpoint_is_its_primarys():
 def test_ports_that_are_not_allocated_are_all_told():
     reason, message = lack(observed(TYPE))
     assert reason is Reason.ALLOCATING_PORTS
-    assert message.startswith("Service orders-0 has no node port for node 0-0 yet; Service orders-0 has no node port for node 0-1 yet; ")
+    assert message.startswith(
+        "Service orders-0 has no node port for node 0-0 yet; Service orders-0 has no node port for node 0-1 yet; "
+    )
     assert message.count("; ") == 5
 
 

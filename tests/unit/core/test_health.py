@@ -57,20 +57,26 @@ TROUBLES = [
     (
         Trouble("ImagePullBackOff", 'Back-off pulling image "valkey:none"'),
         Reason.IMAGE_PULL_FAILED,
-        ('pod valkey-orders-1-0-0: ImagePullBackOff: Back-off pulling image "valkey:none". '
-        "Correct spec.image, or name the registry's credentials in spec.imagePullSecrets"),
+        (
+            'pod valkey-orders-1-0-0: ImagePullBackOff: Back-off pulling image "valkey:none". '
+            "Correct spec.image, or name the registry's credentials in spec.imagePullSecrets"
+        ),
     ),
     (
         Trouble("Unschedulable", "0/3 nodes are available:\n3 Insufficient memory."),
         Reason.POD_UNSCHEDULABLE,
-        ("pod valkey-orders-1-0-0 fits on no Kubernetes node: 0/3 nodes are available: 3 Insufficient memory. "
-        "Make room, or change spec.resources or spec.scheduling"),
+        (
+            "pod valkey-orders-1-0-0 fits on no Kubernetes node: 0/3 nodes are available: 3 Insufficient memory. "
+            "Make room, or change spec.resources or spec.scheduling"
+        ),
     ),
     (
         Trouble("CrashLoopBackOff", "FATAL CONFIG FILE ERROR\n>>> 'maxmemori 1'\nBad directive"),
         Reason.SERVER_CRASHED,
-        ("pod valkey-orders-1-0-0: CrashLoopBackOff: FATAL CONFIG FILE ERROR >>> 'maxmemori 1' Bad directive. "
-        "If the server names a directive, correct it in spec.config; otherwise see `kubectl logs valkey-orders-1-0-0 --previous`"),
+        (
+            "pod valkey-orders-1-0-0: CrashLoopBackOff: FATAL CONFIG FILE ERROR >>> 'maxmemori 1' Bad directive. "
+            "If the server names a directive, correct it in spec.config; otherwise see `kubectl logs valkey-orders-1-0-0 --previous`"
+        ),
     ),
 ]
 
@@ -142,8 +148,10 @@ def test_data_that_is_lost_is_told_with_what_would_have_kept_it():
     alone = views(alone, lambda _, each: each if each.id in map(node_id, (P0, P1, P2)) else None)
     assert lacks(restarted(alone, P1))[0] == (
         Reason.PRIMARY_LOST,
-        ("shard 1: every copy of its data is gone with its servers; its slots are given to an empty server. "
-        "With spec.replicas of 1 or more a shard survives the loss of one server"),
+        (
+            "shard 1: every copy of its data is gone with its servers; its slots are given to an empty server. "
+            "With spec.replicas of 1 or more a shard survives the loss of one server"
+        ),
     )
 
 
