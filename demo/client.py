@@ -218,7 +218,7 @@ def _ask(login: Login, command: Sequence[str]) -> None:
     try:
         client = login.connect()
         answer: object = client.execute_command(*command)
-    except FAILURES as error:
+    except (*FAILURES, ValueError) as error:  # it has no words of its own for some commands
         _tell(event="failed", why=str(error) or type(error).__name__)
         sys.exit(1)
     _tell(event="answered", answer=answer, by=_responsible(client, command))
