@@ -37,6 +37,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 FIELD_MANAGER = "valkey-operator"
 _ADOPTIONS = 5
+_AT_ONCE = 16
 _UNUSABLE = (ConfigError, yaml.YAMLError, msgspec.MsgspecError, AttributeError, LookupError, OSError, TypeError, ValueError)
 """What lightkube raises for a kubeconfig that is none."""
 
@@ -74,6 +75,8 @@ class Kube:
         self.field_manager = field_manager
         self.observer = observer
         self._timeout = timeout
+        # No more than the pool keeps connections for; who waits here does not yet count his time.
+        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     @property
     def namespace(self) -> str:
@@ -275,7 +278,11 @@ class Kube:
     ) -> Object:
         fields = {"fieldManager": self.field_manager} if manager or patch else {}
         request = self._request(method, path, params={**(params or {}), **fields}, body=body, patch=patch)
-        async with self._answer(request, kind, method.lower(), what=what) as answer, asyncio.timeout(self._timeout):
+        async with (
+            self._turns,
+            self._answer(request, kind, method.lower(), what=what) as answer,
+            asyncio.timeout(self._timeout),
+        ):
             read: Object = json.loads(await answer.aread())
             return read
 

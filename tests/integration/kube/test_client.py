@@ -173,6 +173,14 @@ async def test_connections_that_break_or_are_refused_are_unavailability_and_then
         assert isinstance(await kube.list_all(CONFIG_MAP, namespace), list)
 
 
+async def test_a_crowd_of_requests_waits_its_turn_on_few_connections(door, namespace):
+    through = await door()
+    async with Kube(kubeconfig=through.kubeconfig) as kube:
+        await asyncio.gather(*(kube.create(CONFIG_MAP, config_map(f"x{number}", namespace)) for number in range(120)))
+        assert len(await kube.list_all(CONFIG_MAP, namespace)) == 120
+    assert len(through._pairs) <= 16
+
+
 async def test_requests_that_are_cancelled_leave_the_client_usable(kube, namespace):
     """More of them than the pool has connections."""
     for _ in range(30):
