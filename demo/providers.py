@@ -56,7 +56,7 @@ class Provider(ABC):
 class Sandbox(Provider):
     """Three nodes on this machine, built from source."""
 
-    title = "A real Kubernetes of three nodes on this machine (the first time it is built from source: some 10 minutes)"
+    title = "A real Kubernetes of three nodes on this machine"
     hints = (
         (f"{BIN}/sandbox kubectl get vkc,vkn", "the cluster and its nodes"),
         (f"{BIN}/sandbox kubectl describe vkc demo", "its status, conditions and events"),
@@ -113,7 +113,7 @@ class Kind(Provider):
     def deploy(self, steps: Steps) -> None:
         """See Provider."""
         with steps.step(f"built and loaded {OPERATOR_IMAGE}"):
-            _run("docker", "build", "--quiet", "--file", CHECKOUT / "demo/Dockerfile", "--tag", OPERATOR_IMAGE, CHECKOUT)
+            _run("docker", "build", "--quiet", "--file", CHECKOUT / "deploy/Dockerfile", "--tag", OPERATOR_IMAGE, CHECKOUT)
             _run("kind", "load", "docker-image", "--name", KIND_CLUSTER, OPERATOR_IMAGE)
         with steps.step(f"loaded {VALKEY_IMAGE}"):
             _run("docker", "pull", "--quiet", VALKEY_IMAGE)

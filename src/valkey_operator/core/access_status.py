@@ -29,6 +29,7 @@ _ORDER = (
     Reason.INVALID_ADVERTISED_HOST,
     Reason.HOST_CLAIMED,
     Reason.NODE_ADDRESS_UNKNOWN,
+    Reason.WAITING_FOR_CLUSTER,
     Reason.ALLOCATING_PORTS,
     Reason.WAITING_FOR_LOAD_BALANCER,
     Reason.WAITING_FOR_DNS,
@@ -65,9 +66,11 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
     for reason in _ORDER:
         found = [endpoint.message for endpoint in missing if endpoint.reason is reason]
         if found:
-            return Missing(reason, _first(found))
+            return Missing(reason, _listed(found))
     if access.withheld:
-        return Missing(Reason.ANNOUNCING, _first(held.why for _, held in sorted(access.withheld.items(), key=lambda pair: pair[0])))
+        return Missing(
+            Reason.ANNOUNCING, _listed(held.why for _, held in sorted(access.withheld.items(), key=lambda pair: pair[0]))
+        )
     quiet = [index for index in topology.wanted if index not in access.arrived]
     if quiet:
         return Missing(
@@ -80,9 +83,15 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
     return None
 
 
-def _first(messages: Iterable[str]) -> str:
-    listed = list(dict.fromkeys(messages))
-    return listed[0] if len(listed) == 1 else f"{listed[0]} (and {len(listed) - 1} more like it)"
+_LISTED = 8
+"""So many nodes are named in a sentence; which records or balancers are missing is what a person wants to know."""
+
+
+def _listed(messages: Iterable[str]) -> str:
+    """All of them, each once, as far as a sentence holds them."""
+    all_ = list(dict.fromkeys(messages))
+    more = f"; and {len(all_) - _LISTED} more" if len(all_) > _LISTED else ""
+    return "; ".join(all_[:_LISTED]) + more
 
 
 def external_status(
@@ -94,11 +103,19 @@ def external_status(
     since = stamp(drain.since) if drain else None
     if not access.enabled:
         return ExternalAccessStatus(type=type_, draining_since=since) if services.leftovers else None
-    addresses = exposure(cluster).bootstrap(observed) if cluster.spec.external_access.bootstrap_service else ()
+    addresses = _bootstrap_addresses(observed) if cluster.spec.external_access.bootstrap_service else ()
     bootstrap = Bootstrap(service=names.bootstrap_service(cluster.name), addresses=addresses) if addresses else None
     shards = sorted({index.shard for index in topology.wanted})
     endpoints = tuple(endpoint for shard in shards if (endpoint := _shard(observed, topology, access, shard)).nodes)
     return ExternalAccessStatus(type=type_, ready=ready, draining_since=since, bootstrap=bootstrap, endpoints=endpoints)
+
+
+def _bootstrap_addresses(observed: Observed) -> tuple[str, ...]:
+    """Where clients begin; while there is no Service for it, where they began last: its number is known from nowhere else."""
+    told = observed.cluster.status.external_access
+    if names.bootstrap_service(observed.cluster.name) in observed.services or told is None or told.bootstrap is None:
+        return exposure(observed.cluster).bootstrap(observed)
+    return told.bootstrap.addresses
 
 
 def _shard(observed: Observed, topology: Topology, access: Access, shard: int) -> ShardEndpoint:

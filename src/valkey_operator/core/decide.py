@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from valkey_operator.api.conditions import Reason
+from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason
 from valkey_operator.core import config, names, settings, users
 from valkey_operator.core.formation import formation
 from valkey_operator.core.health import health
@@ -30,16 +30,17 @@ from valkey_operator.core.plan import (
 from valkey_operator.core.rest import HEALTH, rest_seconds
 from valkey_operator.core.risks import risks
 from valkey_operator.core.status import cluster_status, headless_host, is_formed, node_status, pod_role
+from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from datetime import datetime
 
     from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
     from valkey_operator.core.health import Health
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Observed
+    from valkey_operator.core.observed import Cluster, Observed
     from valkey_operator.core.outside import Outside
     from valkey_operator.core.plan import Action
     from valkey_operator.core.settings import Phase
@@ -52,6 +53,8 @@ DNS = 5.0
 """Seconds: the one thing that cannot be watched."""
 AGAIN = 0.5
 """Seconds: between sending away the clients of a demoted node."""
+_EXPECTED = timedelta(seconds=60)
+"""What has not happened within this time will not happen in a moment."""
 _STARTING = timedelta(seconds=30)
 """For so long after its start a silent server is expected to answer any moment."""
 
@@ -79,10 +82,10 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     actions = (
         *_objects(observed, login, external.status),
         *service_actions(external.services),
-        *announcements(observed, external.access.records),
-        *_server_settings(observed, phase),
+        *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
+        *_server_settings(observed, phase, joining.strangers),
         *joining.commands,
-        *_pod_labels(observed, topology),
+        *_pod_labels(observed, topology, joining.strangers),
         *send_away(observed, told, now=now),
     )
     wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(joining.commands), now=now)
@@ -139,23 +142,25 @@ def _stuck(observed: Observed) -> Iterator[NodeIndex]:
             yield index
 
 
-def _server_settings(observed: Observed, phase: Phase) -> Iterator[Action]:
+def _server_settings(observed: Observed, phase: Phase, strangers: Container[NodeIndex]) -> Iterator[Action]:
     """Running values that differ from what they should be now."""
     for index, server in observed.reachable().items():
+        if index in strangers:
+            continue
         wanted = settings.running(observed.cluster.spec.config, phase, version=server.version)
         differing = settings.drift(wanted, server.config)
         if differing:
             yield Tell(index, SetConfig(differing))
 
 
-def _pod_labels(observed: Observed, topology: Topology) -> Iterator[Action]:
-    """Role and serving, on the pods whose servers answered."""
+def _pod_labels(observed: Observed, topology: Topology, strangers: Container[NodeIndex]) -> Iterator[Action]:
+    """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients."""
     for index, server in topology.servers.items():
         pod = observed.pods.get(index)
         if pod is None or pod.deleting:
             continue
         role = pod_role(observed, index) or pod.role
-        serving = role is not None and (server.state_ok or pod.serving)
+        serving = role is not None and index not in strangers and (server.state_ok or pod.serving)
         if (role, serving) != (pod.role, pod.serving):
             yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving))
 
@@ -176,10 +181,11 @@ def _next_look(
 
 
 def _inside_waits(observed: Observed, inside: Health, phase: Phase, *, busy: bool, now: datetime) -> Iterator[float]:
+    near = _near(observed.cluster, ConditionType.READY, now)
     if busy or (phase.forming and observed.reachable()):
-        yield NEAR
-    if phase.gossiping:
-        yield NEAR if inside.whole or phase.forming else SOON
+        yield near
+    if phase.gossiping and not phase.forming:
+        yield _near(observed.cluster, ConditionType.EXTERNAL_ACCESS_READY, now) if inside.whole else SOON
     for index, pod in observed.pods.items():
         if pod.running and pod.ip and not isinstance(observed.servers.get(index), Server):
             yield NEAR if pod.started is not None and now < pod.started + _STARTING else SOON
@@ -187,11 +193,23 @@ def _inside_waits(observed: Observed, inside: Health, phase: Phase, *, busy: boo
         yield SOON if observed.reachable() else HEALTH
 
 
+def _near(cluster: Cluster, type_: ConditionType, now: datetime) -> float:
+    """The pace of what servers tell each other in a moment; slower where it has not happened for long, so that nothing runs hot."""
+    condition = cluster.status.condition(type_)
+    late = (
+        condition is not None
+        and condition.status is not ConditionStatus.TRUE
+        and now > parsed(condition.last_transition_time) + _EXPECTED
+    )
+    return SOON if late else NEAR
+
+
 def _outside_waits(
     observed: Observed, external: Outside, told: Mapping[NodeIndex, NodeStatus], *, now: datetime
 ) -> Iterator[float]:
     if external.access.withheld:
-        yield NEAR
+        newest = max(held.since for held in external.access.withheld.values())
+        yield NEAR if now < newest + _EXPECTED else DNS
     if external.lack is not None and external.lack.reason in _POLLED:
         yield DNS
     if external.drain is not None:

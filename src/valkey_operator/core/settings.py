@@ -62,7 +62,7 @@ def running(config: Mapping[str, str], phase: Phase, *, version: tuple[int, ...]
     return {
         ENDPOINT_TYPE: "hostname",
         NODE_TIMEOUT: "500" if phase.forming else user.get(NODE_TIMEOUT, DEFAULTS[NODE_TIMEOUT]),
-        PING_INTERVAL: "100" if phase.forming or phase.gossiping else "0",
+        PING_INTERVAL: "100" if phase.forming or phase.gossiping else user.get(PING_INTERVAL, "0"),
         DISKLESS_DELAY: "0" if phase.forming or phase.syncing else user.get(DISKLESS_DELAY, "5"),
         # Before 9.1 a replica is told to clients only once its primary has pinged it.
         REPLICA_PING: "1" if phase.forming or phase.syncing else user.get(REPLICA_PING, "10"),

@@ -90,13 +90,13 @@ def test_a_name_of_39_characters_is_accepted(kubectl):
 
 
 @pytest.fixture
-def stored(kubectl):
-    """A stored cluster with external access and pinned zones."""
+def stored(kubectl, quiet):
+    """Kind and name of a stored cluster with external access and pinned zones."""
     spec = {**node_port(advertisedHost="{name}.example.com"), "scheduling": {"zone": {"pinning": {"zones": ["a", "b"]}}}}
-    kubectl("delete", "vkc", "changing", "--ignore-not-found")
-    kubectl("create", "-f", "-", document=cluster("changing", spec))
-    yield "changing"
-    kubectl("delete", "vkc", "changing", "--ignore-not-found")
+    document = {**cluster("changing", spec), "apiVersion": f"{quiet}/v1alpha1"}
+    kubectl("create", "-f", "-", document=document)
+    yield f"valkeyclusters.{quiet}/changing"
+    kubectl("delete", f"valkeyclusters.{quiet}", "changing")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,7 @@ def stored(kubectl):
     ],
 )
 def test_what_cannot_change_yet_says_what_to_do_instead(kubectl, stored, patch, line):
-    assert (
-        kubectl.refusal("patch", "vkc", stored, "--type=merge", "-p", patch) == f'The ValkeyCluster "changing" is invalid: {line}'
-    )
+    assert kubectl.refusal("patch", stored, "--type=merge", "-p", patch) == f'The ValkeyCluster "changing" is invalid: {line}'
 
 
 @pytest.mark.parametrize(
@@ -130,7 +128,7 @@ def test_what_cannot_change_yet_says_what_to_do_instead(kubectl, stored, patch, 
     ],
 )
 def test_everything_else_may_change(kubectl, stored, patch):
-    assert kubectl("patch", "vkc", stored, "--type=merge", "-p", patch) == "valkeycluster.valkey.io/changing patched\n"
+    assert kubectl("patch", stored, "--type=merge", "-p", patch) == "valkeycluster.quiet.valkey.test/changing patched\n"
 
 
 CLASS = "example.com/internal"
@@ -141,20 +139,21 @@ CLASS_STAYS = (
 
 
 @pytest.fixture
-def stored_access(kubectl):
+def stored_access(kubectl, quiet):
     """A function that stores a cluster with such external access, and patches it then: what kubectl prints."""
+    kind = f"valkeyclusters.{quiet}"
 
     def change(spec, *patches):
-        kubectl("delete", "vkc", "balanced", "--ignore-not-found")
-        kubectl("create", "-f", "-", document=cluster("balanced", spec))
+        kubectl("delete", kind, "balanced", "--ignore-not-found")
+        kubectl("create", "-f", "-", document={**cluster("balanced", spec), "apiVersion": f"{quiet}/v1alpha1"})
         done = [
-            kubectl.run("patch", "vkc", "balanced", "--type=merge", "-p", json.dumps({"spec": {"externalAccess": fields}}))
+            kubectl.run("patch", kind, "balanced", "--type=merge", "-p", json.dumps({"spec": {"externalAccess": fields}}))
             for fields in patches
         ]
         return (done[-1].stdout + done[-1].stderr).strip()
 
     yield change
-    kubectl("delete", "vkc", "balanced", "--ignore-not-found")
+    kubectl("delete", kind, "balanced", "--ignore-not-found")
 
 
 @pytest.mark.parametrize(
@@ -180,4 +179,4 @@ def test_the_class_of_load_balancers_that_exist_stays(stored_access, before, fie
     ],
 )
 def test_all_else_of_load_balancers_and_the_class_of_none_may_change(stored_access, patches):
-    assert stored_access(balancer(loadBalancerClass=CLASS), *patches) == "valkeycluster.valkey.io/balanced patched"
+    assert stored_access(balancer(loadBalancerClass=CLASS), *patches) == "valkeycluster.quiet.valkey.test/balanced patched"

@@ -2,7 +2,7 @@ import asyncio
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from valkey_operator.kube.queue import Queue
@@ -16,7 +16,7 @@ class Steady(random.Random):
 
 
 def steady():
-    return Queue(random=Steady())
+    return Queue(jitter=Steady())
 
 
 async def waits(queue):
@@ -167,6 +167,7 @@ def test_a_key_meant_for_a_worker_that_is_cancelled_goes_to_another(virtual):
     virtual(story())
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     seed=st.integers(0, 2**32),
     workers=st.integers(1, 4),
@@ -192,7 +193,7 @@ def test_every_change_is_followed_by_work_that_begins_later_and_no_key_is_worked
 
     async def story():
         loop = asyncio.get_running_loop()
-        queue = Queue(random=random.Random(seed))
+        queue = Queue(jitter=random.Random(seed))
         tasks = [asyncio.create_task(work(queue, loop)) for _ in range(workers)]
         for key, pause, is_change in happenings:
             if is_change:
