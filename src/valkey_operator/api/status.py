@@ -189,6 +189,9 @@ class NodeStatus(Model):
     version: str = ""
     """The server's version."""
 
+    certificate: str | None = None
+    """SHA-256 fingerprint of the certificate that the server serves, as last seen in a new handshake; absent without TLS."""
+
     announced: Announced | None = None
     """What clients are really told, as read from the server."""
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import AnnounceWhen
-from valkey_operator.core import hosts, names, node_ports, settings
+from valkey_operator.core import hosts, names, node_ports, settings, tls
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
+from valkey_operator.core.places import told
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def access(observed: Observed, *, now: datetime) -> Access:
         elif doubt is not None:
             unproven.add(index)
     first_time = all(announcement is None for announcement in current.values())
-    if first_time and (withheld or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())):
+    if first_time and (
+        withheld or tls.uncovered(observed) or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())
+    ):
         records = current
     else:
         records = {
@@ -134,6 +137,8 @@ def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, str]
             f"{host.name} does not resolve inside the Kubernetes cluster: make a DNS record {host.name} → {where}, "
             "or set spec.externalAccess.announceWhen to Always",
         )
+    if host.name in hosts.chosen(cluster) and not tls.presents(observed, index, host.name):
+        return Missing(Reason.CERTIFICATE_MISSING_NAMES, f"the certificate of node {index} does not cover {host.name}")
     return Announcement(host.name, port, host.ipv4)
 
 
@@ -167,17 +172,16 @@ def _may_wait(observed: Observed, index: NodeIndex, endpoint: Announcement, *, n
 def _arrived(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> frozenset[NodeIndex]:
     """The nodes whose pair every server that answers tells. The proof is the other servers' word, not what was sent."""
     servers = observed.reachable()
-    told: dict[str, set[tuple[str, int]]] = {}
+    heard: dict[str, set[tuple[str, int]]] = {}
     for server in servers.values():
         for member in server.members:
-            told.setdefault(member.id, set()).add((member.hostname, member.port))
+            heard.setdefault(member.id, set()).add((member.hostname, member.port))
     arrived = set()
     for index, record in records.items():
-        asked, pod = servers.get(index), observed.pods.get(index)
-        if asked is None or pod is None or pod.ip is None:
+        asked, pair = servers.get(index), told(observed, index, record)
+        if asked is None or pair is None:
             continue
-        pair = (record.host, record.port) if record is not None else (pod.ip, names.CLIENT_PORT)
-        if told.get(asked.id) == {pair} and all(
+        if heard.get(asked.id) == {pair} and all(
             any(member.id == asked.id for member in other.members) for other in servers.values()
         ):
             arrived.add(index)

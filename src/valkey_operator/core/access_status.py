@@ -31,6 +31,7 @@ _ORDER = (
     Reason.NODE_ADDRESS_UNKNOWN,
     Reason.ALLOCATING_PORTS,
     Reason.WAITING_FOR_DNS,
+    Reason.CERTIFICATE_MISSING_NAMES,
 )
 """What a person has to act on comes before what passes by itself."""
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core import access as external
-from valkey_operator.core import config, names, node_ports, settings, users
+from valkey_operator.core import config, names, node_ports, places, settings, tls, users
 from valkey_operator.core.access_status import draining, external_services, external_status, lack
+from valkey_operator.core.certificates import covers
 from valkey_operator.core.formation import formation
 from valkey_operator.core.health import Lack, health
 from valkey_operator.core.observed import Server
@@ -29,9 +30,10 @@ from valkey_operator.core.plan import (
     SetConfig,
     SystemSecret,
     Tell,
+    TlsSecret,
 )
 from valkey_operator.core.risks import risks
-from valkey_operator.core.status import cluster_status, headless_host, is_formed, node_status, pod_role
+from valkey_operator.core.status import cluster_status, is_formed, node_status, pod_role
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 
 NEAR = 0.1
 """Seconds: what servers tell each other in a moment."""
+LOADING = 0.3
+"""Seconds: what a kubelet brings as soon as it can."""
 SOON = 1.0
 """Seconds: what takes a while, or has been near for too long."""
 DNS = 5.0
@@ -65,7 +69,8 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     topology = Topology.of(observed)
     formed = is_formed(cluster.status)
     joining = formation(topology, observed.pods, formed=formed)
-    inside = health(observed, topology, joining)
+    certified = tls.verdict(observed, now=now)
+    inside = health(observed, topology, joining, trouble=certified.trouble)
     outside = external.access(observed, now=now)
     drain = draining(observed, topology, outside, now=now)
     phase = settings.Phase(
@@ -79,13 +84,15 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         passwords=observed.passwords or observed.fresh_passwords,
         standing=observed.acl,
     )
-    missing = _external_lack(observed, topology, outside, drain)
+    missing = tls.lack(observed, certified, now=now) if outside.enabled else None
+    missing = missing or _external_lack(observed, topology, outside, drain)
     told = external_status(observed, topology, outside, ready=missing is None, drain=drain)
     actions = (
-        *_objects(observed, login, told),
+        *_objects(observed, login, told, certified.wanted),
         *_external_objects(observed, drain, now=now),
         *_announcements(observed, outside),
         *_server_settings(observed, phase),
+        *_certificates(observed),
         *joining.commands,
         *_pod_labels(observed, topology),
     )
@@ -100,7 +107,7 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
             inside,
             external=told,
             external_lack=missing,
-            risks=risks(observed, topology, outside, login.mistakes),
+            risks=risks(observed, topology, outside, login.mistakes, now=now),
             now=now,
         ),
         node_status={index: status for index in topology.wanted if (status := node_status(observed, index)) is not None},
@@ -109,15 +116,22 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     )
 
 
-def _objects(observed: Observed, login: users.Access, told: ExternalAccessStatus | None) -> Iterator[Action]:
-    """The objects that make servers run. Passwords come first: nothing that holds their hashes is written before they are."""
+def _objects(
+    observed: Observed, login: users.Access, told: ExternalAccessStatus | None, certificate: TlsSecret | None
+) -> Iterator[Action]:
+    """The objects that make servers run. Passwords come first: nothing that holds their hashes is written before they are.
+
+    With TLS the certificate does too: no server starts without it.
+    """
     cluster = observed.cluster
-    text = config.server_config(cluster.spec.config)
+    text = config.server_config(cluster.spec.config, tls=observed.tls is not None)
     wanted = tuple(names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas))
     yield Ensure(SystemSecret(observed.passwords or observed.fresh_passwords))
     yield Ensure(HeadlessService())
     yield Ensure(DisruptionBudget())
     yield Ensure(ServerConfig(text))
+    if certificate is not None:
+        yield Ensure(certificate)
     for index in wanted:
         if index not in observed.records:
             yield Ensure(Record(index, announce=None))
@@ -127,13 +141,24 @@ def _objects(observed: Observed, login: users.Access, told: ExternalAccessStatus
     if login.application is not None:
         username, password = login.application
         bootstrap = told.bootstrap.addresses if told is not None and told.bootstrap is not None and told.ready else ()
-        yield Ensure(ConnectionSecret(username, password, headless_host(cluster), names.CLIENT_PORT, bootstrap))
+        yield Ensure(_connection(observed, username, password, bootstrap))
+    if observed.tls is not None and observed.tls.standing is None:
+        return
     digest = config.digest(text, login.acl)
     for index in wanted:
         if index in observed.records:
             yield Ensure(ServerWorkload(index, observed.records[index].uid, digest))
     for pod in _stuck(observed):
         yield Remove("Pod", observed.pods[pod].name, observed.pods[pod].uid)
+
+
+def _connection(observed: Observed, username: str, password: str, external: tuple[str, ...]) -> ConnectionSecret:
+    """What applications are told; the host inside is one that they can verify, where there is one."""
+    standing = observed.tls.standing if observed.tls is not None else None
+    known = places.hosts(observed.cluster)
+    host = next((host for host in known if standing is not None and covers(standing.names, host)), known[0])
+    authorities = standing.files.authorities if standing is not None else None
+    return ConnectionSecret(username, password, host, names.CLIENT_PORT, external, authorities)
 
 
 def _stuck(observed: Observed) -> Iterator[NodeIndex]:
@@ -161,19 +186,22 @@ def _external_objects(observed: Observed, drain: Draining | None, *, now: dateti
 
 def _announcements(observed: Observed, access: Access) -> Iterator[Action]:
     """What each node announces: changed as one action where record or server differ, kept in record and file otherwise."""
+    secured = observed.tls is not None
     version = min((server.version for server in observed.reachable().values()), default=settings.CLIENT_PORT_SINCE)
     for index, announcement in access.records.items():
         record = observed.records.get(index)
         if record is None:
             continue
-        has_file = announcement is not None or index in observed.files
-        file = AnnounceFile(index, record.uid, settings.announce_file(announcement, version=version)) if has_file else None
+        place = places.place(observed, index)
+        # A certificate may not cover the address that a server begins with by itself.
+        written = announcement or (place if places.named_place(observed, index) is not None else None)
+        has_file = written is not None or index in observed.files
+        file = AnnounceFile(index, record.uid, settings.announce_file(written, version=version, tls=secured)) if has_file else None
         wanted = Record(index, announcement)
-        server, pod = observed.servers.get(index), observed.pods.get(index)
+        server, pair = observed.servers.get(index), announcement or place
         values: Mapping[str, str] = {}
-        if isinstance(server, Server) and pod is not None and pod.ip is not None:
-            pair = announcement or settings.inside(pod.ip)
-            values = settings.announcing(pair, version=server.version)
+        if isinstance(server, Server) and pair is not None:
+            values = settings.announcing(pair, version=server.version, tls=secured)
         differs = isinstance(server, Server) and bool(settings.drift(values, server.config))
         if record.announce != announcement or differs:
             yield Announce(index, wanted, file, values if differs else None)
@@ -192,16 +220,27 @@ def _server_settings(observed: Observed, phase: Phase) -> Iterator[Action]:
             yield Tell(index, SetConfig(differing))
 
 
+def _certificates(observed: Observed) -> Iterator[Action]:
+    """Servers load what stands in their Secret. One whose kubelet has not brought it yet refuses, and is told again."""
+    for index in observed.reachable():
+        values = tls.to_load(observed, index)
+        if values:
+            yield Tell(index, SetConfig(values))
+
+
 def _pod_labels(observed: Observed, topology: Topology) -> Iterator[Action]:
-    """Role and serving, on the pods whose servers answered."""
+    """Role and serving, on the pods whose servers answered; and where one has a certificate to load, what calls its kubelet."""
     for index, server in topology.servers.items():
         pod = observed.pods.get(index)
         if pod is None or pod.deleting:
             continue
         role = pod_role(observed, index) or pod.role
         serving = server.state_ok and role is not None
-        if (role, serving) != (pod.role, pod.serving):
-            yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving))
+        certificate = pod.certificate
+        if observed.tls is not None and observed.tls.standing is not None and tls.to_load(observed, index):
+            certificate = observed.tls.standing.files.digest
+        if (role, serving, certificate) != (pod.role, pod.serving, pod.certificate):
+            yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving, certificate))
 
 
 def _external_lack(observed: Observed, topology: Topology, access: Access, drain: Draining | None) -> Lack | None:
@@ -240,13 +279,21 @@ def _next_look(
         waits.append(NEAR)
     if missing is not None and missing.reason is Reason.WAITING_FOR_DNS:
         waits.append(DNS)
+    loading = tls.loading_for(observed, now=now)
+    if loading is not None and observed.reachable():
+        waits.append(LOADING if loading < tls.PATIENCE else DNS)
     if drain is not None:
         waits.append(max((drain.until - now).total_seconds(), NEAR))
-    for index, pod in observed.pods.items():
-        if pod.running and pod.ip and not isinstance(observed.servers.get(index), Server):
-            waits.append(NEAR if pod.started is not None and now < pod.started + _STARTING else SOON)
+    waits += _silent(observed, now=now)
     if not inside.whole:
         waits.append(SOON if observed.reachable() else HEALTH)
     if waits:
         return min(waits), False
     return HEALTH, missing is None
+
+
+def _silent(observed: Observed, *, now: datetime) -> Iterator[float]:
+    """Of each server that runs and does not answer: when it may."""
+    for index, pod in observed.pods.items():
+        if pod.running and pod.ip and not isinstance(observed.servers.get(index), Server):
+            yield NEAR if pod.started is not None and now < pod.started + _STARTING else SOON

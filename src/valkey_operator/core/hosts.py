@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
+from valkey_operator.core import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +49,18 @@ def advertised(cluster: Cluster, access: ExternalAccess, index: NodeIndex) -> st
     return template.render(
         access.advertised_host, name=cluster.name, namespace=cluster.namespace, shard=index.shard, node=index.node
     )
+
+
+def chosen(cluster: Cluster) -> tuple[str, ...]:
+    """Every host outside that the user chose: each node's, and that of all shards."""
+    access, spec = cluster.spec.external_access, cluster.spec
+    if not access.enabled:
+        return ()
+    indexes = names.node_indexes(shards=spec.shards, replicas=spec.replicas)
+    rendered = {host: None for index in indexes if (host := advertised(cluster, access, index)) is not None}
+    if access.bootstrap_host is not None:
+        rendered[template.render(access.bootstrap_host, name=cluster.name, namespace=cluster.namespace)] = None
+    return tuple(rendered)
 
 
 def machine_addresses(observed: Observed, access: ExternalAccess) -> Mapping[str, str] | Missing:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from valkey_operator.core import names, settings
+from valkey_operator.api.conditions import ConditionType
+from valkey_operator.core import places, settings, tls
 from valkey_operator.core.observed import Server
 from valkey_operator.core.topology import united
 from valkey_operator.valkey.slots import ALL
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import NodeRecord, Observed
     from valkey_operator.valkey.topology import Member
@@ -17,12 +20,16 @@ if TYPE_CHECKING:
 _CALM = settings.Phase(forming=False, gossiping=False, syncing=False)
 
 
-def undisturbed(observed: Observed, index: NodeIndex) -> bool:
+def undisturbed(observed: Observed, index: NodeIndex, *, now: datetime) -> bool:
     """Whether that node's server, the only one asked, sees all nodes as they are recorded, and has the values that it should have."""
+    if not _warned(observed, now=now):
+        return False
     server = observed.servers.get(index)
     if not isinstance(server, Server) or not server.state_ok or not server.link_up:
         return False
     if settings.drift(settings.running(observed.cluster.spec.config, _CALM, version=server.version), server.config):
+        return False
+    if observed.tls is not None and not tls.loaded(observed, index):
         return False
     members = {member.id: member for member in server.members}
     recorded = {record.status.node_id: node for node, record in observed.records.items()}
@@ -31,11 +38,16 @@ def undisturbed(observed: Observed, index: NodeIndex) -> bool:
     return all(_as_recorded(observed, observed.records[node], node, members[node_id]) for node_id, node in recorded.items())
 
 
+def _warned(observed: Observed, *, now: datetime) -> bool:
+    """Whether the status tells already what time alone has brought about: that the certificate is about to expire, or did."""
+    warning = tls.expiry(observed, now=now)
+    condition = observed.cluster.status.condition(ConditionType.CONFIGURATION_WARNING)
+    return warning is None or (condition is not None and warning in condition.message)
+
+
 def _as_recorded(observed: Observed, record: NodeRecord, index: NodeIndex, member: Member) -> bool:
     """Whether a node has the role, the health and the announcement that its record tells."""
-    pod = observed.pods.get(index)
-    if pod is None or pod.ip is None or member.failed or member.suspected:
+    if member.failed or member.suspected:
         return False
-    pair = (record.announce.host, record.announce.port) if record.announce is not None else (pod.ip, names.CLIENT_PORT)
     role = "primary" if member.primary else "replica"
-    return (member.hostname, member.port) == pair and role == record.status.role
+    return (member.hostname, member.port) == places.told(observed, index, record.announce) and role == record.status.role
