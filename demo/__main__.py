@@ -7,21 +7,16 @@ import json
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from demo.kubernetes import DemoError, Endpoint, Kubernetes
+from demo.kubernetes import DemoError, Endpoint, Kubernetes, View
 from demo.outside import Outside, once
 from demo.providers import PROVIDERS, Provider
 from demo.table import table
 from sandbox.errors import SandboxError
 from sandbox.steps import Steps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 CLUSTER = "demo"
 MANIFEST = Path(__file__).with_name("cluster.yaml")
@@ -74,67 +69,64 @@ def show(provider: Provider) -> None:
     _title(
         3, f"A ValkeyCluster of 3 shards with 1 replica each, reachable through node ports ({MANIFEST.parent.name}/{MANIFEST.name})"
     )
-    endpoints = _create(kubernetes, steps)
+    view = _create(kubernetes, steps)
     _title(4, f"A client outside, which reaches Kubernetes nodes but no pods, works with {KEYS:,} keys through a failover")
-    _work(provider, kubernetes, endpoints, steps=steps)
+    _work(provider, kubernetes, view, steps=steps)
     _title(5, "The cluster keeps running. Try next")
     width = max(len(command) for command, _ in provider.hints)
     for command, purpose in provider.hints:
         click.echo(f"{INDENT}{command.ljust(width)}   # {purpose}")
 
 
-def _create(kubernetes: Kubernetes, steps: Steps) -> list[Endpoint]:
+def _create(kubernetes: Kubernetes, steps: Steps) -> View:
     """The cluster, ready inside and outside; its endpoints are printed."""
     with steps.step("applied"):
         kubernetes.run("apply", "--filename", str(MANIFEST))
     for condition in ("Ready", "ExternalAccessReady"):
-        with _finishing(steps, condition) as told:
-            told(f"{condition}: {kubernetes.await_condition(CLUSTER, condition, seconds=120)}")
-    endpoints = kubernetes.endpoints(CLUSTER)
+        with steps.step(f"{condition} is True"):
+            kubernetes.await_condition(CLUSTER, condition, seconds=120)
+    view = kubernetes.view(CLUSTER)
+    steps.say(f"{view.message('Ready')}; {view.message('ExternalAccessReady')}")
     click.echo()
-    rows = [(e.shard, e.role, e.address, e.pod, e.machine) for e in endpoints]
+    rows = [(e.shard, e.role, e.address, e.pod, e.machine) for e in view.endpoints]
     for line in table(("shard", "role", "endpoint", "pod", "Kubernetes node"), rows, indent=INDENT):
         click.echo(line)
     click.echo()
-    steps.say(f"clients begin at {', '.join(kubernetes.login(CLUSTER)['addresses'])}")
-    return endpoints
+    return view
 
 
-def _work(provider: Provider, kubernetes: Kubernetes, endpoints: list[Endpoint], *, steps: Steps) -> None:
+def _work(provider: Provider, kubernetes: Kubernetes, view: View, *, steps: Steps) -> None:
     """Nothing is lost while a primary's pod is deleted under the client."""
-    victim = max((endpoint for endpoint in endpoints if endpoint.role == "primary"), key=lambda endpoint: endpoint.shard)
-    before = kubernetes.get(f"pod/{victim.pod}")
-    _show_wall(provider, f"{before['status']['podIP']}:{VALKEY_PORT}", steps)
-    order = {"keys": KEYS, "prefix": f"demo-{int(time.time())}", **kubernetes.login(CLUSTER)}
-    with Outside(provider.outside(), order) as client:
+    login = kubernetes.login(CLUSTER)
+    victim = max((endpoint for endpoint in view.endpoints if endpoint.role == "primary"), key=lambda endpoint: endpoint.shard)
+    _show_wall(provider, f"{victim.ip}:{VALKEY_PORT}", steps)
+    with Outside(provider.outside(), {"keys": KEYS, "prefix": f"demo-{int(time.time())}", **login}) as client:
         connected = client.until("connected")
-        steps.say(f"the client is connected and was told {len(connected['nodes'])} endpoints ({connected['seconds']:.1f} s)")
+        steps.say(f"the client began at {login['addresses'][0]} and was told {len(connected['nodes'])} endpoints")
         half = client.until("half")
         steps.say(f"wrote and read {half['done']} keys, errors {half['errors']} ({half['seconds']:.1f} s)")
         deleted = time.monotonic()
         deletion = threading.Thread(target=kubernetes.run, args=("delete", "pod", victim.pod, "--wait=false"))
         deletion.start()
-        steps.say(f"deleted pod {victim.pod}, the primary of shard {victim.shard}, while the client goes on")
+        steps.say(f"deleting pod {victim.pod}, the primary of shard {victim.shard}, while the client goes on")
         worked = client.until("worked")
         deletion.join()
         steps.say(f"wrote and read {KEYS - half['done']} more ({worked['seconds'] - half['seconds']:.1f} s)")
         checked = client.until("checked")
-    steps.say(f"read all {checked['keys']} again: {checked['missing']} lost ({checked['seconds']:.1f} s)")
-    _await_return(kubernetes, victim, uid=before["metadata"]["uid"])
-    steps.say(
-        f"{victim.pod} is back as a replica at its endpoint, the cluster whole ({time.monotonic() - deleted:.1f} s after the deletion)"
-    )
+    lost = checked["missing"] + worked["lost"]
+    steps.say(f"read all {checked['keys']:,} again: {lost} lost ({checked['seconds']:.1f} s)")
     click.echo()
-    rows = [(shard, keys) for shard, keys in sorted(worked["spread"].items())]
-    for line in table(("written to", "keys"), rows, indent=INDENT):
+    for line in table(("keys written to", "keys"), sorted(worked["spread"].items()), indent=INDENT):
         click.echo(line)
     click.echo()
-    lost = checked["missing"] + worked["lost"]
-    steps.say(f"longest wait for an answer {worked['worst_gap']:.2f} s, errors {worked['errors']}, keys lost {lost}")
+    repeated = " (each repeated until it succeeded)" if worked["errors"] else ""
+    steps.say(f"longest wait for an answer {worked['worst_gap']:.2f} s, errors {worked['errors']}{repeated}, keys lost {lost}")
     for words, count in worked["words"].items():
         click.echo(f"{INDENT}{count} × {words}")
     if lost:
         raise DemoError(f"{lost} keys were lost")
+    _await_return(kubernetes, victim)
+    steps.say(f"{victim.pod} is back as a replica, the cluster is whole ({time.monotonic() - deleted:.1f} s after the deletion)")
 
 
 def _show_wall(provider: Provider, address: str, steps: Steps) -> None:
@@ -145,32 +137,16 @@ def _show_wall(provider: Provider, address: str, steps: Steps) -> None:
     steps.say(f"a pod's own address, {address}: {dialled['why']}, as it should be outside ({dialled['seconds']:.1f} s)")
 
 
-def _await_return(kubernetes: Kubernetes, victim: Endpoint, *, uid: str) -> None:
-    """The pod was replaced, its server follows the new primary, and the cluster is whole in and outside."""
+def _await_return(kubernetes: Kubernetes, victim: Endpoint) -> None:
+    """The pod was replaced, its server follows the new primary, and the cluster is whole inside and outside."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        pods = [pod for pod in kubernetes.get("pod")["items"] if pod["metadata"]["name"] == victim.pod]
-        replaced = any(pod["metadata"]["uid"] != uid for pod in pods)
-        status = kubernetes.get(f"vkc/{CLUSTER}")["status"]
-        whole = all(_is_true(status, condition) for condition in ("Ready", "ExternalAccessReady"))
-        now = next(e for e in kubernetes.endpoints(CLUSTER) if (e.shard, e.node) == (victim.shard, victim.node))
-        if replaced and whole and now.role == "replica":
+        view = kubernetes.view(CLUSTER)
+        now = view.endpoint(victim.shard, victim.node)
+        if now.uid not in ("", victim.uid) and now.role == "replica" and all(map(view.is_true, ("Ready", "ExternalAccessReady"))):
             return
         time.sleep(0.2)
     raise DemoError(f"{victim.pod} did not come back as a replica within 2 minutes: see `kubectl describe vkc {CLUSTER}`")
-
-
-def _is_true(status: dict[str, Any], condition: str) -> bool:
-    return any(found["type"] == condition and found["status"] == "True" for found in status.get("conditions", ()))
-
-
-@contextmanager
-def _finishing(steps: Steps, waiting_for: str) -> Iterator[Callable[[str], None]]:
-    """A step whose words are known only at its end."""
-    said: list[str] = [waiting_for]
-    began = time.monotonic()
-    yield said.append
-    steps.say(f"{said[-1]} ({time.monotonic() - began:.1f} s)")
 
 
 def _title(number: int, text: str) -> None:

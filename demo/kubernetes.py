@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -26,21 +26,46 @@ class Endpoint:
     role: str
     address: str
     pod: str
+    uid: str
+    """The pod's."""
+    ip: str
+    """The pod's."""
     machine: str
     """The Kubernetes node that runs the pod."""
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """A ValkeyCluster at one moment."""
+
+    conditions: Mapping[str, Mapping[str, str]]
+    endpoints: Sequence[Endpoint]
+
+    def is_true(self, condition: str) -> bool:
+        """Whether the condition holds."""
+        return self.conditions.get(condition, {}).get("status") == "True"
+
+    def message(self, condition: str) -> str:
+        """What the condition says."""
+        return self.conditions.get(condition, {}).get("message", "")
+
+    def endpoint(self, shard: int, node: int) -> Endpoint:
+        """The endpoint of one node."""
+        return next(found for found in self.endpoints if (found.shard, found.node) == (shard, node))
+
+
+@dataclass(frozen=True, slots=True)
 class Kubernetes:
-    """A cluster, by the words that begin each kubectl command."""
+    """A cluster, by the words that begin each kubectl command and their environment."""
 
     kubectl: Sequence[str | Path]
+    environment: Mapping[str, str] | None = None
     namespace: str = "default"
 
-    def run(self, *arguments: str, text: str | None = None) -> str:
+    def run(self, *arguments: str) -> str:
         """What kubectl printed; its complaint is the error's message."""
         command = [*self.kubectl, "--namespace", self.namespace, *arguments]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise DemoError(f"kubectl {' '.join(arguments)}: {(done.stderr or done.stdout).strip()}")
         return done.stdout
@@ -49,39 +74,37 @@ class Kubernetes:
         """Objects as kubectl has them."""
         return json.loads(self.run("get", what, *more, "--output", "json"))
 
-    def await_condition(self, cluster: str, condition: str, *, seconds: int) -> str:
-        """The condition's message once it is true; an error that quotes the message it has instead when time is up."""
+    def await_condition(self, cluster: str, condition: str, *, seconds: int) -> None:
+        """The condition is true; an error that quotes the message it has instead when time is up."""
         try:
             self.run("wait", f"vkc/{cluster}", f"--for=condition={condition}", f"--timeout={seconds}s")
         except DemoError as error:
-            found = self.condition(cluster, condition)
-            says = f"{found['reason']}: {found['message']}" if found else "the operator has not told it yet"
-            raise DemoError(f"{condition} of ValkeyCluster {cluster} did not come true within {seconds} s ({says})") from error
-        return str((self.condition(cluster, condition) or {}).get("message", ""))
+            says = self.view(cluster).message(condition) or "the operator has not told it yet"
+            raise DemoError(f"{condition} of ValkeyCluster {cluster} did not come true within {seconds} s: {says}") from error
 
-    def condition(self, cluster: str, condition: str) -> dict[str, str] | None:
-        """A condition of a ValkeyCluster as it is now."""
-        conditions = self.get(f"vkc/{cluster}").get("status", {}).get("conditions", [])
-        return next((found for found in conditions if found["type"] == condition), None)
-
-    def endpoints(self, cluster: str) -> list[Endpoint]:
-        """Every node of a ValkeyCluster as its status tells it."""
-        status = self.get(f"vkc/{cluster}")["status"]["externalAccess"]
-        records = self.get("vkn", f"--selector=valkey.io/cluster={cluster}")["items"]
-        labels = ("valkey.io/shard-index", "valkey.io/node-index")
-        behind = {tuple(int(item["metadata"]["labels"][label]) for label in labels): item.get("status", {}) for item in records}
-        return [
-            Endpoint(
-                shard=shard["shard"],
-                node=node["node"],
-                role=node.get("role", ""),
-                address=node["address"],
-                pod=behind[shard["shard"], node["node"]].get("podName", ""),
-                machine=behind[shard["shard"], node["node"]].get("machine", ""),
-            )
-            for shard in status["endpoints"]
-            for node in shard["nodes"]
-        ]
+    def view(self, cluster: str) -> View:
+        """The cluster and all that stands behind its endpoints, in one question."""
+        items = self.get("vkc,vkn,pods")["items"]
+        found = {(item["kind"], item["metadata"]["name"]): item for item in items}
+        status = found["ValkeyCluster", cluster].get("status", {})
+        endpoints = []
+        for shard in status.get("externalAccess", {}).get("endpoints", ()):
+            for node in shard["nodes"]:
+                record = found.get(("ValkeyNode", f"{cluster}-{shard['shard']}-{node['node']}"), {}).get("status", {})
+                pod = found.get(("Pod", record.get("podName", "")), {})
+                endpoints.append(
+                    Endpoint(
+                        shard=shard["shard"],
+                        node=node["node"],
+                        role=node.get("role", ""),
+                        address=node["address"],
+                        pod=record.get("podName", ""),
+                        uid=pod.get("metadata", {}).get("uid", ""),
+                        ip=record.get("podIP", ""),
+                        machine=record.get("machine", ""),
+                    )
+                )
+        return View({condition["type"]: condition for condition in status.get("conditions", ())}, endpoints)
 
     def login(self, cluster: str) -> dict[str, Any]:
         """What the Secret for applications tells a client outside."""

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from demo.kubernetes import DemoError, Kubernetes
+from sandbox import cluster, kubectl, operator, ownership
+from sandbox.home import Home
+from sandbox.ownership import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,17 +68,17 @@ class Sandbox(Provider):
         """See Provider."""
         if os.geteuid() != 0:
             raise DemoError("the sandbox makes network namespaces and mounts, which needs root: try `sudo make demo`")
-        from sandbox import cluster  # noqa: PLC0415 -- kind needs none of it
-        from sandbox.home import Home  # noqa: PLC0415
-        from sandbox.ownership import Mode  # noqa: PLC0415
-
-        cluster.up(Home.of(os.environ), mode=Mode.FULL, nodes=3, steps=steps)
-        return Kubernetes((SANDBOX, "kubectl"))
+        home = Home.of(os.environ)
+        cluster.up(home, mode=Mode.FULL, nodes=3, steps=steps)
+        return Kubernetes((kubectl.program(),), kubectl.environment(home))
 
     def deploy(self, steps: Steps) -> None:
         """See Provider."""
-        steps.say("running `sandbox operator`")
-        _visibly(SANDBOX, "operator")
+        with ownership.exclusive(steps):
+            running = ownership.owner()
+            if running is None:
+                raise DemoError("the sandbox was ended meanwhile: begin anew")
+            operator.deploy(Home.of(os.environ), running, steps=steps)
 
     def outside(self) -> list[str]:
         """See Provider."""
@@ -110,16 +113,16 @@ class Kind(Provider):
     def deploy(self, steps: Steps) -> None:
         """See Provider."""
         with steps.step(f"built and loaded {OPERATOR_IMAGE}"):
-            _run("docker", "build", "--quiet", "--file", CHECKOUT / "demo/Dockerfile", "--tag", OPERATOR_IMAGE, CHECKOUT)
+            _run("docker", "build", "--quiet", "--file", CHECKOUT / "deploy/Dockerfile", "--tag", OPERATOR_IMAGE, CHECKOUT)
             _run("kind", "load", "docker-image", "--name", KIND_CLUSTER, OPERATOR_IMAGE)
         with steps.step(f"loaded {VALKEY_IMAGE}"):
             _run("docker", "pull", "--quiet", VALKEY_IMAGE)
             _run("kind", "load", "docker-image", "--name", KIND_CLUSTER, VALKEY_IMAGE)
-        kubectl = ("kubectl", "--context", f"kind-{KIND_CLUSTER}")
-        with steps.step("deployed the operator"):
-            _run(*kubectl, "apply", "--server-side", "--force-conflicts", "-f", CHECKOUT / "deploy/crds")
-            _run(*kubectl, "apply", "--server-side", "--force-conflicts", "-f", CHECKOUT / "deploy/operator.yaml")
-            _run(*kubectl, "rollout", "status", "deployment/valkey-operator", "-n", "valkey-operator-system", "--timeout=120s")
+        context = ("kubectl", "--context", f"kind-{KIND_CLUSTER}")
+        with steps.step("the operator is deployed"):
+            for manifest in ("deploy/crds", "deploy/operator.yaml"):
+                _run(*context, "apply", "--server-side", "--force-conflicts", "--filename", CHECKOUT / manifest)
+            _run(*context, "rollout", "status", "--namespace", operator.NAMESPACE, "--timeout=120s", operator.DEPLOYMENT)
 
     def outside(self) -> list[str]:
         """The machine itself: it has a route to kind's nodes and none to their pods."""
@@ -144,9 +147,3 @@ def _run(*command: str | Path, text: str | None = None) -> None:
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise DemoError(f"`{' '.join(map(str, command))}` failed: {(done.stderr or done.stdout).strip()}")
-
-
-def _visibly(*command: str | Path) -> None:
-    """Run a command that tells by itself what it does."""
-    if subprocess.run(command, check=False).returncode != 0:
-        raise DemoError(f"`{' '.join(map(str, command))}` failed")

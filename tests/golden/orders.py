@@ -8,7 +8,7 @@ from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.status import ClusterStatus
 from valkey_operator.core import plan
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import Announcement, Cluster, Passwords
+from valkey_operator.core.observed import Announcement, Balancing, Cluster, Passwords
 
 NODE = NodeIndex(1, 0)
 NODE_UID = "7d3c8f0e-0a55-4c0e-9f5e-0d1c7a1b1100"
@@ -30,8 +30,10 @@ WANTED: dict[str, plan.Wanted] = {
     "headless-service": plan.HeadlessService(),
     "shard-service": plan.ExternalService(
         name="orders-1",
+        role=plan.ServiceRole.SHARD,
         shard=1,
         type="NodePort",
+        selector={"valkey.io/shard-index": "1"},
         ports=(
             plan.ServicePort(name="np-0", port=31201, target="valkey-1-0", node_port=31201, fallback=6379),
             plan.ServicePort(name="np-1", port=6380, target="valkey-1-1"),
@@ -40,7 +42,25 @@ WANTED: dict[str, plan.Wanted] = {
         traffic_policy="Cluster",
     ),
     "bootstrap-service": plan.ExternalService(
-        name="orders", shard=None, type="NodePort", ports=(plan.ServicePort(name="np", port=31299, target=6379, node_port=31299),)
+        name="orders",
+        role=plan.ServiceRole.BOOTSTRAP,
+        type="NodePort",
+        ports=(plan.ServicePort(name="np-bootstrap", port=31299, target=6379, node_port=31299),),
+        selector={"valkey.io/serving": "true"},
+        publish_not_ready=False,
+    ),
+    "load-balancer-service": plan.ExternalService(
+        name="orders-1-0",
+        role=plan.ServiceRole.NODE,
+        shard=1,
+        type="LoadBalancer",
+        ports=(plan.ServicePort(name="lb-0", port=6380, target="valkey-1-0"),),
+        selector={"valkey.io/shard-index": "1", "valkey.io/node-index": "0"},
+        traffic_policy="Local",
+        balancing=Balancing(
+            load_balancer_class="example.com/balancer", source_ranges=("203.0.113.0/24",), allocate_node_ports=False
+        ),
+        ip_families=("IPv4",),
     ),
     "disruption-budget": plan.DisruptionBudget(),
     "system-secret": plan.SystemSecret(

@@ -45,7 +45,7 @@ def remove(home: Home, *, steps: Steps) -> None:
     with steps.step("the operator is gone"):
         _kubectl(home, "delete", "--ignore-not-found", "--filename", str(MANIFEST))
     clusters = _kubectl(home, "get", "--ignore-not-found", "customresourcedefinitions", "valkeyclusters.valkey.io") and _kubectl(
-        home, "get", "valkeyclusters", "--all-namespaces", "--output", "name"
+        home, "get", "valkeyclusters.valkey.io", "--all-namespaces", "--output", "name"
     )
     if clusters:
         steps.say(f"{len(clusters.splitlines())} ValkeyClusters run on without an operator; their definitions stay with them")

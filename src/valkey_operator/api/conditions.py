@@ -98,5 +98,6 @@ class Reason(StrEnum):
     PREFERRED_PORT_TAKEN = "PreferredPortTaken"
     REPLICAS_NOT_REACHABLE = "ReplicasNotReachable"
     LOCAL_TRAFFIC_POLICY = "LocalTrafficPolicy"
+    SOURCE_RANGES = "SourceRanges"
     ENDPOINTS_UNPROVEN = "EndpointsUnproven"
     MULTIPLE_WARNINGS = "MultipleWarnings"

@@ -12,13 +12,32 @@ from valkey_operator.api.port_rules import LAST_PORT
 from valkey_operator.api.rule import ATOMIC, INT32, STORED_DEFAULT, Rule
 from valkey_operator.api.template_rules import AnnotationTemplates, ClusterHost, NodeHost
 
+DEFAULT_PORT = 6380
+
 Port = Annotated[int, Field(ge=1, le=LAST_PORT), INT32]
 
 
 class ExternalAccessType(StrEnum):
     """Who carries connections from outside to the pods."""
 
+    INGRESS = "Ingress"
+    LOAD_BALANCER = "LoadBalancer"
     NODE_PORT = "NodePort"
+
+
+class LoadBalancerScope(StrEnum):
+    """How many load balancers there are."""
+
+    SHARD = "Shard"
+    NODE = "Node"
+    CLUSTER = "Cluster"
+
+
+class IPFamily(StrEnum):
+    """A family of addresses."""
+
+    IPV4 = "IPv4"
+    IPV6 = "IPv6"
 
 
 class AnnounceWhen(StrEnum):
@@ -123,12 +142,33 @@ class ExternalAccess(Model):
     """Cluster: every Kubernetes node passes connections on, clients' addresses are replaced. Local: only the Kubernetes node that runs
     the pod does, clients' addresses are kept; the advertised host must then follow the pod. Kubernetes' own default (Cluster) when unset."""
 
+    load_balancer_scope: LoadBalancerScope = LoadBalancerScope.SHARD
+    """With type LoadBalancer. Shard: one balancer per shard with a port per node, and one for all shards. Node: one per node, all on
+    advertisedPort. Cluster: one in all, with a port per node. Shard when unset."""
+
+    load_balancer_class: Annotated[str, Field(min_length=1, max_length=316)] | None = None
+    """With type LoadBalancer: which implementation makes the balancers, as in a Service."""
+
+    load_balancer_source_ranges: Annotated[tuple[Annotated[str, Field(max_length=43)], ...], Field(max_length=64), ATOMIC] = ()
+    """With type LoadBalancer: from which networks clients may come, as in a Service. Example: ["203.0.113.0/24"]."""
+
+    allocate_load_balancer_node_ports: bool | None = None
+    """With type LoadBalancer: whether Kubernetes allocates node ports beside, as in a Service."""
+
+    ip_families: Annotated[tuple[IPFamily, ...], Field(max_length=2), ATOMIC] = ()
+    """Which families of addresses clients outside use; those of the Services when unset. Example: ["IPv4", "IPv6"]."""
+
     node_port: NodePort = NodePort()
     """Port numbers and addresses for type NodePort."""
 
     service_annotations: AnnotationTemplates = Field(default_factory=dict)
     """Annotations of every Service made for external access. Values may hold {name}, {namespace}, {shard} and {node}.
     Example: {"external-dns.alpha.kubernetes.io/hostname": "{name}-{shard}.example.com"}."""
+
+    @property
+    def port(self) -> int:
+        """The advertised port where users choose it."""
+        return self.advertised_port or DEFAULT_PORT
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

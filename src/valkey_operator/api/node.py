@@ -27,6 +27,9 @@ class Announce(Model):
     client_ipv4: Annotated[str, Field(alias="clientIPv4", max_length=15)] = ""
     """The same host as an IPv4 address, for clients that read CLUSTER NODES; empty when it is not known."""
 
+    client_ipv6: Annotated[str, Field(alias="clientIPv6", max_length=39)] = ""
+    """The same as an IPv6 address."""
+
 
 class ValkeyNodeSpec(Model):
     """What the server should be and announce."""

@@ -37,9 +37,10 @@ def _ports_rule(cel: str, *, holds: Callable[[int, int, int, int, int], bool], m
         return holds(asked.start_port, asked.stride, asked.bootstrap_port or 0, spec.shards, spec.replicas)
 
     asked_for = f"has(self.externalAccess) && has({ports}) && has({ports}.startPort)"
+    out_of_range = f"{ports}.startPort > {LAST_PORT} || self.shards > {MAX_NODES} || {words['stride']} < 1"
     return Rule(
         # the rules run on numbers out of range as well, which their own fields have told of
-        cel=f"!({asked_for}) || {ports}.startPort > {LAST_PORT} || self.shards > {MAX_NODES} || {expression}",
+        cel=f"!({asked_for}) || {out_of_range} || {expression}",
         message=message,
         holds=spec_holds,
         field_path=f".externalAccess.nodePort.{field}",
@@ -60,9 +61,15 @@ PORT_RULES = (
         field="stride",
     ),
     _ports_rule(
-        "bootstrap < first || (bootstrap - first) / stride > replicas || (bootstrap - first) % stride >= shards",
+        "bootstrap < first || (replicas == 0 ? bootstrap - first >= shards"
+        " : (bootstrap - first) / stride > replicas || (bootstrap - first) % stride >= shards)",
         holds=lambda first, stride, bootstrap, shards, replicas: (
-            bootstrap < first or (bootstrap - first) // stride > replicas or (bootstrap - first) % stride >= shards
+            bootstrap < first
+            or (
+                bootstrap - first >= shards
+                if replicas == 0
+                else (bootstrap - first) // stride > replicas or (bootstrap - first) % stride >= shards
+            )
         ),
         message="a node asks for this port already (startPort + n × stride + i): choose one below startPort or above the last",
         field="bootstrapPort",

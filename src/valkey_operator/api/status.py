@@ -57,6 +57,9 @@ class NodeEndpoint(Model):
     announced: bool = False
     """Whether every node of the cluster tells clients this pair."""
 
+    waiting_since: Annotated[str, DATE_TIME] | None = None
+    """Since when the endpoint exists but does not answer, so that it is not announced yet."""
+
 
 class ShardEndpoint(Model):
     """Where clients outside reach one shard: its primary."""
@@ -191,6 +194,9 @@ class NodeStatus(Model):
 
     certificate: str | None = None
     """SHA-256 fingerprint of the certificate that the server serves, as last seen in a new handshake; absent without TLS."""
+
+    demoted_at: Annotated[str, DATE_TIME] | None = None
+    """When the server was last seen to have become a replica after having been a primary."""
 
     announced: Announced | None = None
     """What clients are really told, as read from the server."""

@@ -63,4 +63,4 @@ def crds() -> None:
     """Print the CRDs, for `kubectl apply --server-side -f -`."""
     from valkey_operator.api.schema import files  # noqa: PLC0415
 
-    click.echo("---\n".join(files().values()), nl=False)
+    click.echo("---\n".join(text for path, text in files().items() if path.startswith("deploy/crds/")), nl=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,11 @@ from valkey_operator.controllers.tally import SILENT
 from valkey_operator.controllers.trace import tracing
 from valkey_operator.controllers.views import InvalidCluster
 from valkey_operator.core import names
-from valkey_operator.core.decide import HEALTH, decide
-from valkey_operator.core.rest import undisturbed
-from valkey_operator.core.status import is_settled, refused_status, transitions, with_failures
+from valkey_operator.core.decide import decide
+from valkey_operator.core.rest import rest_seconds, undisturbed
+from valkey_operator.core.status import is_formed, is_settled, refused_status, transitions, with_failures
 from valkey_operator.kube.controller import DONE, Result
-from valkey_operator.kube.errors import KubeError
+from valkey_operator.kube.errors import KubeError, NotFound
 from valkey_operator.manifests.status import cluster_status, node_status
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 _RETRY_SECONDS = 5.0
 """After a failure that only a person can end (a name taken, a right missing): often enough to notice, far from hot."""
+
+_REFUSED_SECONDS = 1.0
+"""After a server of a cluster that was whole refused a command: while one forms, refusals that pass in a moment are a part of it."""
 
 
 class ClusterReconciler:
@@ -79,7 +83,7 @@ class ClusterReconciler:
         if quiet and is_settled(cluster.status, generation=cluster.generation):
             index = self._turn(cluster)
             if undisturbed(await self._eyes.observe(cluster, only=index), index, now=self._now()):
-                return Result(wake_after=HEALTH, quiet=True)
+                return Result(wake_after=rest_seconds(cluster), quiet=True)
         observed = await self._eyes.observe(cluster)
         plan = decide(observed, now=self._now())
         return await self._carry_out(observed, plan)
@@ -87,7 +91,7 @@ class ClusterReconciler:
     def _turn(self, cluster: Cluster) -> NodeIndex:
         """Whose view is asked for at this look: each node's in turn, by the clock."""
         nodes = tuple(names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas))
-        return nodes[int(self._now().timestamp() / HEALTH) % len(nodes)]
+        return nodes[int(self._now().timestamp() / rest_seconds(cluster)) % len(nodes)]
 
     async def _carry_out(self, observed: Observed, plan: Plan) -> Result:
         """Perform, then tell what was observed and what failed; an error that may pass is raised only after that."""
@@ -112,11 +116,17 @@ class ClusterReconciler:
             await self._eyes.prune()
         if any(not failure.passing for failure in failures):
             return Result(wake_after=min(plan.wake_after or _RETRY_SECONDS, _RETRY_SECONDS))
-        return Result(wake_after=plan.wake_after, quiet=plan.quiet)
+        wake_after = plan.wake_after
+        if failures and is_formed(cluster.status) and wake_after is not None:
+            wake_after = max(wake_after, _REFUSED_SECONDS)
+        return Result(wake_after=wake_after, quiet=plan.quiet and not failures)
 
     async def _tell(self, cluster: Cluster, status: ClusterStatus) -> None:
         if status != cluster.status:
-            await self._kube.apply(VALKEY_CLUSTER, _body(cluster, status), subresource="status")
+            try:
+                await self._kube.apply(VALKEY_CLUSTER, _body(cluster, status), subresource="status")
+            except NotFound:
+                return  # it was deleted meanwhile, as the mirror is about to tell
             for event in transitions(cluster.status, status):
                 self._emit(cluster, event)
 
@@ -124,7 +134,8 @@ class ClusterReconciler:
         record = observed.records[index]
         if status != record.status:
             body = node_status(observed.cluster, index, uid=record.uid, status=status)
-            await self._kube.apply(VALKEY_NODE, body, subresource="status")
+            with suppress(NotFound):  # deleted meanwhile: the mirror is about to tell
+                await self._kube.apply(VALKEY_NODE, body, subresource="status")
 
     async def _refuse(self, cluster: InvalidCluster) -> None:
         status = refused_status(cluster.status, cluster.mistakes, generation=cluster.generation, now=self._now())

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from valkey_operator.controllers import secret_views
 from valkey_operator.controllers.trust import Trust
 from valkey_operator.core import access, names, settings, tls
-from valkey_operator.core.observed import Observed, Passwords, Probe, Server, Unreachable
+from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Unreachable
 from valkey_operator.core.users import OPERATOR
-from valkey_operator.kube.errors import NotFound
-from valkey_operator.kube.kinds import SECRET, Key
+from valkey_operator.kube.errors import Forbidden, NotFound
+from valkey_operator.kube.kinds import EVENT, SECRET, Key
 from valkey_operator.valkey.address import Address, Credentials
 from valkey_operator.valkey.commands import MYID
 from valkey_operator.valkey.connection import Servers
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from valkey_operator.controllers.mirror import Mirror
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Announcement, Cluster, Pod, Tls
+    from valkey_operator.core.observed import Announcement, Pod, Tls
     from valkey_operator.kube.client import Kube
     from valkey_operator.valkey.look import Look
 
@@ -60,7 +60,8 @@ class Eyes:
         seen = replace(known, servers=dict(zip(asked, answers, strict=True)))
         if only is not None:
             return seen
-        seen = replace(seen, resolved=await _resolved(access.names_to_resolve(seen)))
+        resolved, warnings = await asyncio.gather(_resolved(access.names_to_resolve(seen)), self._service_warnings(seen))
+        seen = replace(seen, resolved=resolved, service_warnings=warnings)
         return replace(seen, probes=await self._probes(seen, access.candidates(seen)))
 
     async def address(self, observed: Observed, index: NodeIndex) -> Address | None:
@@ -105,7 +106,35 @@ class Eyes:
             user_passwords=await self._user_passwords(cluster),
             servers={},
             tls=await self._tls(cluster, secrets.get(names.tls_secret(cluster.name))),
+            claims=self._claims(cluster),
         )
+
+    def _claims(self, cluster: Cluster) -> Mapping[str, str]:
+        """The endpoints of clusters that were there before this one; node ports need no claim, Kubernetes gives each number once."""
+        if cluster.spec.external_access.advertised_host is None:
+            return {}
+        return {
+            address: f"{other.namespace}/{other.name}"
+            for other in self._mirror.clusters.store.all()
+            if isinstance(other, Cluster) and (other.created, other.uid) < (cluster.created, cluster.uid)
+            for address in access.claimed(other)
+        }
+
+    async def _service_warnings(self, observed: Observed) -> Mapping[str, str]:
+        """What the cloud says of balancers that it does not make: the newest Warning event of each Service that waits for one."""
+        waiting = access.pending_balancers(observed)
+        return dict(
+            zip(waiting, await asyncio.gather(*(self._newest_warning(observed.cluster, name) for name in waiting)), strict=True)
+        )
+
+    async def _newest_warning(self, cluster: Cluster, service: str) -> str:
+        selector = f"regarding.kind=Service,regarding.name={service},type=Warning"
+        try:
+            events = await self._kube.list_all(EVENT, cluster.namespace, field_selector=selector)
+        except Forbidden:
+            return ""
+        newest = max(events, key=lambda event: str(event["metadata"]["creationTimestamp"]), default=None)
+        return f"{newest['reason']}: {newest['note']}" if newest is not None else ""
 
     async def _tls(self, cluster: Cluster, standing: secret_views.Secret | None) -> Tls | None:
         if cluster.spec.tls is None:

@@ -39,6 +39,10 @@ _REASONS = {
     "ValkeyNode": Reason.VALKEY_NODE_ERROR,
 }
 
+_TRIES = 5
+"""How often node ports are asked for before a refusal is believed: the API server frees the ports of a deleted Service a moment after it has
+told of the deletion."""
+
 
 class Hands:
     """Carries out the actions of a plan, all at once, those to one server in order."""
@@ -105,7 +109,9 @@ class Hands:
             await self._kube.apply(KINDS[kind], body)
             log.info("changed %s %s", kind, name)
 
-    async def _create(self, cluster: Cluster, wanted: want.Wanted, *, kind: str, body: Object, owner: str) -> None:
+    async def _create(
+        self, cluster: Cluster, wanted: want.Wanted, *, kind: str, body: Object, owner: str, tries: int = _TRIES
+    ) -> None:
         """A new object. Of a Service, preferred node ports that are refused are left to Kubernetes, one refusal at a time."""
         name = body["metadata"]["name"]
         try:
@@ -119,8 +125,11 @@ class Hands:
             less = without_refused_ports(wanted, [cause.field for cause in error.causes])
             if less is None:
                 raise
+            if tries > 1:
+                await self._create(cluster, wanted, kind=kind, body=body, owner=owner, tries=tries - 1)
+                return
             _, body = manifest(cluster, less)
-            await self._create(cluster, less, kind=kind, body=stamped(body), owner=owner)
+            await self._create(cluster, less, kind=kind, body=stamped(body), owner=owner, tries=tries)
 
     async def _removed(self, cluster: Cluster, kind: str, name: str, *, uid: str) -> tuple[Failure, ...]:
         try:
@@ -144,7 +153,7 @@ class Hands:
             return await self._told(observed, action.index, [want.SetConfig(action.values)])
         return ()
 
-    async def _told(self, observed: Observed, index: NodeIndex, told: Iterable[want.Command]) -> tuple[Failure, ...]:
+    async def _told(self, observed: Observed, index: NodeIndex, told: Sequence[want.Command]) -> tuple[Failure, ...]:
         """All commands for one server in one round trip; what the server refuses is told, and asked again at the next look."""
         address = await self._eyes.address(observed, index)
         if address is None:
@@ -154,7 +163,7 @@ class Hands:
             replies = await self._servers.ask_each(address, *sent)
         except ValkeyError as error:
             return (Failure(Reason.COMMAND_FAILED, f"node {index} could not be told {sent[0].name}: {error}", passing=True),)
-        log.info("told node %s %s", index, ", ".join(command.name for command in sent))
+        log.info("told node %s %s", index, ", ".join(_shown(command) for command in told))
         return tuple(
             Failure(Reason.COMMAND_FAILED, f"node {index} answered {command.name} with: {reply}", passing=True)
             for command, reply in zip(sent, replies, strict=True)
@@ -192,7 +201,14 @@ def _worst(errors: Sequence[BaseException]) -> BaseException:
     return next((error for error in errors if not isinstance(error, KubeError)), errors[0])
 
 
-def _command(command: want.Command) -> commands.Command[Any]:
+def _shown(command: want.Command) -> str:
+    """A command in a log line: which options are set, since none of them is a secret, and to what."""
+    if isinstance(command, want.SetConfig):
+        return "CONFIG SET " + " ".join(f"{key}={value}" for key, value in command.values.items())
+    return _command(command).name
+
+
+def _command(command: want.Command) -> commands.Command[Any]:  # noqa: PLR0911  # one line per command
     match command:
         case want.SetConfig(values):
             return commands.config_set(values)
@@ -206,3 +222,5 @@ def _command(command: want.Command) -> commands.Command[Any]:
             return commands.forget(node_id)
         case want.TakeOver(vote):
             return commands.failover("FORCE" if vote else "TAKEOVER")
+        case want.KillClients(kind):
+            return commands.kill_clients(kind)

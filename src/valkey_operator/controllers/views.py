@@ -112,6 +112,7 @@ def cluster(obj: Object) -> observed.Cluster | InvalidCluster | None:
         namespace=metadata["namespace"],
         uid=metadata["uid"],
         generation=metadata["generation"],
+        created=metadata["creationTimestamp"],
         spec=parsed.spec,
         status=parsed.status,
         labels=metadata.get("labels", {}),
@@ -127,7 +128,9 @@ def record(obj: Object) -> Seen[observed.NodeRecord]:
         observed.NodeRecord(
             name=obj["metadata"]["name"],
             uid=obj["metadata"]["uid"],
-            announce=None if announce is None else observed.Announcement(announce.host, announce.port, announce.client_ipv4),
+            announce=None
+            if announce is None
+            else observed.Announcement(announce.host, announce.port, announce.client_ipv4, announce.client_ipv6),
             status=parsed.status,
         ),
     )
@@ -146,9 +149,22 @@ def service(obj: Object) -> Seen[observed.Service]:
             created=_time(metadata["creationTimestamp"]),
             deleting=_deleting(obj),
             ports=tuple(
-                observed.AllocatedPort(name=port.get("name", ""), port=port["port"], node_port=port.get("nodePort"))
+                observed.AllocatedPort(
+                    name=port.get("name", ""), port=port["port"], node_port=port.get("nodePort"), target=port.get("targetPort", 0)
+                )
                 for port in spec.get("ports", ())
             ),
+            selector={key: value for key, value in (spec.get("selector") or {}).items() if key != names.CLUSTER},
+            ingress=tuple(
+                observed.Ingress(ip=address.get("ip", ""), hostname=address.get("hostname", ""))
+                for address in obj.get("status", {}).get("loadBalancer", {}).get("ingress", ())
+            ),
+            balancing=observed.Balancing(
+                load_balancer_class=spec.get("loadBalancerClass"),
+                source_ranges=tuple(spec.get("loadBalancerSourceRanges", ())),
+                allocate_node_ports=spec.get("allocateLoadBalancerNodePorts"),
+            ),
+            traffic_policy=spec.get("externalTrafficPolicy"),
         ),
     )
 

@@ -8,26 +8,34 @@ stays announced, and a pod IP is never announced again while external access is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.api.external_access import AnnounceWhen
-from valkey_operator.core import hosts, names, node_ports, settings, tls
+from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
+from valkey_operator.core import hosts, names, places, settings, tls
+from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
-from valkey_operator.core.places import told
+from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Observed
+    from valkey_operator.core.observed import Cluster, Observed
 
 PATIENCE = timedelta(seconds=5)
 """How long an endpoint that does not answer the operator is withheld: a firewall may let clients through but not the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Why an endpoint that exists is not announced yet, and since when it waits."""
+
+    why: str
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +47,41 @@ class Access:
     """Where each node can be dialled from outside, as read back."""
     records: Mapping[NodeIndex, Announcement | None]
     """What each node should announce now; None: its place inside."""
-    withheld: Mapping[NodeIndex, str] = field(default_factory=dict)
-    """Endpoints that exist but are not announced yet, and why."""
+    withheld: Mapping[NodeIndex, Withheld] = field(default_factory=dict)
+    """Endpoints that exist but are not announced yet."""
     unproven: frozenset[NodeIndex] = frozenset()
     """Nodes announced although the operator itself got no answer at their endpoint."""
     arrived: frozenset[NodeIndex] = frozenset()
     """Nodes of which every server that answers tells what it should."""
 
+    @property
+    def settled(self) -> bool:
+        """Whether every node announces what it should in the end, and every server tells it."""
+        final = all(self.records.get(index) == endpoint for index, endpoint in self.endpoints.items())
+        return final and self.records.keys() <= self.arrived
+
 
 def access(observed: Observed, *, now: datetime) -> Access:
     """External access as it is and as it should become; `now` bounds the wait for endpoints that do not answer."""
-    wanted = Topology.of(observed).wanted
-    current = {index: record.announce if (record := observed.records.get(index)) else None for index in wanted}
+    topology = Topology.of(observed)
+    current = {index: record.announce if (record := observed.records.get(index)) else None for index in topology.wanted}
     if not observed.cluster.spec.external_access.enabled:
-        inside = dict.fromkeys(wanted)
+        inside = dict.fromkeys(topology.wanted)
         return Access(enabled=False, endpoints={}, records=inside, arrived=_arrived(observed, inside))
     endpoints = _endpoints(observed)
-    withheld: dict[NodeIndex, str] = {}
+    withheld: dict[NodeIndex, Withheld] = {}
     unproven: set[NodeIndex] = set()
     for index, endpoint in endpoints.items():
         if isinstance(endpoint, Missing) or endpoint == current[index]:
             continue
-        doubt = _doubt(observed, index, endpoint)
-        if doubt is not None and _may_wait(observed, index, endpoint, now=now):
-            withheld[index] = doubt
-        elif doubt is not None:
+        doubt = _doubt(observed, topology, index, endpoint)
+        if doubt is None:
+            continue
+        since = _waiting_since(observed, index, endpoint) or now
+        if _only_silent(observed, index, endpoint) and now >= since + PATIENCE:
             unproven.add(index)
+        else:
+            withheld[index] = Withheld(doubt, since)
     first_time = all(announcement is None for announcement in current.values())
     if first_time and (
         withheld or tls.uncovered(observed) or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())
@@ -105,45 +122,86 @@ def names_to_resolve(observed: Observed) -> frozenset[str]:
     if not spec.enabled or spec.announce_when is not AnnounceWhen.RESOLVABLE:
         return frozenset()
     told = {record.announce.host for record in observed.records.values() if record.announce is not None}
-    rendered = {hosts.advertised(observed.cluster, spec, index) for index in Topology.of(observed).wanted}
+    rendered = {hosts.advertised(observed.cluster, index) for index in Topology.of(observed).wanted}
     return frozenset(name for name in rendered if name is not None and not hosts.is_ipv4(name) and name not in told)
 
 
+def claimed(cluster: Cluster) -> frozenset[str]:
+    """The endpoints (`host:port`) that a cluster has where a name or a number could be another cluster's as well."""
+    access, told = cluster.spec.external_access, cluster.status.external_access
+    if not access.enabled or access.advertised_host is None or access.type is ExternalAccessType.NODE_PORT or told is None:
+        return frozenset()
+    return frozenset(node.address for shard in told.endpoints for node in shard.nodes)
+
+
+def pending_balancers(observed: Observed) -> tuple[str, ...]:
+    """The Services that have been waiting for a load balancer's address."""
+    access = observed.cluster.spec.external_access
+    if not access.enabled or access.type is not ExternalAccessType.LOAD_BALANCER:
+        return ()
+    services = sorted(observed.services.values(), key=lambda service: service.name)
+    return tuple(service.name for service in services if service.type == "LoadBalancer" and not service.ingress)
+
+
 def _endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
-    addresses = hosts.machine_addresses(observed, observed.cluster.spec.external_access)
-    return {index: _endpoint(observed, index, addresses) for index in Topology.of(observed).wanted}
+    """Where each node can be dialled, or the first thing that keeps it from being announced there."""
+    found = exposure(observed.cluster).endpoints(observed)
+    unresolved = frozenset(name for name in names_to_resolve(observed) if not observed.resolved.get(name, False))
+    twice = {} if shard_addressed(observed.cluster) else _twice(found)
+    return {
+        index: endpoint if isinstance(endpoint, Missing) else _obstacle(observed, index, endpoint, unresolved, twice) or endpoint
+        for index, endpoint in found.items()
+    }
 
 
-def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, str] | Missing) -> Announcement | Missing:
-    cluster = observed.cluster
-    name = names.shard_service(cluster.name, index.shard)
-    port = node_ports.allocated(observed.services.get(name), names.node_port_name(index.node))
-    if port is None:
-        return Missing(Reason.ALLOCATING_PORTS, f"Service {name} has no node port for node {index} yet")
+def _obstacle(
+    observed: Observed, index: NodeIndex, endpoint: Announcement, unresolved: frozenset[str], twice: Mapping[str, NodeIndex]
+) -> Missing | None:
+    """What keeps an endpoint that exists from being announced at all."""
     server = observed.servers.get(index)
-    if isinstance(server, Server) and server.version < settings.CLIENT_PORT_SINCE:
+    if isinstance(server, Server) and server.version < settings.CLIENT_PORT_SINCE and endpoint.port != names.CLIENT_PORT:
         version = ".".join(str(part) for part in server.version)
         return Missing(
             Reason.UNSUPPORTED_VALKEY_VERSION,
             f"node {index} runs Valkey {version}, which cannot announce a port to clients: set spec.image to Valkey 9.0 or newer",
         )
-    host = hosts.host_of(observed, cluster.spec.external_access, index, addresses)
-    if isinstance(host, Missing):
-        return host
-    if host.name in names_to_resolve(observed) and not observed.resolved.get(host.name, False):
-        where = ", ".join(sorted(set(addresses.values()))) if not isinstance(addresses, Missing) else "the Kubernetes nodes"
+    if twice.get(endpoint.address, index) != index:
+        return Missing(
+            Reason.INVALID_ADVERTISED_HOST,
+            f"spec.externalAccess.advertisedHost gives nodes {twice[endpoint.address]} and {index} the same endpoint {endpoint.address}: "
+            "separate its placeholders, as in {shard}-{node}",
+        )
+    if endpoint.address in observed.claims:
+        return Missing(
+            Reason.HOST_CLAIMED,
+            f"{endpoint.address} is the endpoint of ValkeyCluster {observed.claims[endpoint.address]}, which was there before: "
+            "set another spec.externalAccess.advertisedHost or advertisedPort",
+        )
+    if endpoint.host in unresolved:
+        behind = f" that leads to {endpoint.client_ipv4}" if endpoint.client_ipv4 else ""
         return Missing(
             Reason.WAITING_FOR_DNS,
-            f"{host.name} does not resolve inside the Kubernetes cluster: make a DNS record {host.name} → {where}, "
+            f"{endpoint.host} does not resolve inside the Kubernetes cluster: make a DNS record{behind}, "
             "or set spec.externalAccess.announceWhen to Always",
         )
-    if host.name in hosts.chosen(cluster) and not tls.presents(observed, index, host.name):
-        return Missing(Reason.CERTIFICATE_MISSING_NAMES, f"the certificate of node {index} does not cover {host.name}")
-    return Announcement(host.name, port, host.ipv4)
+    if endpoint.host in hosts.chosen(observed.cluster) and not tls.presents(observed, index, endpoint.host):
+        return Missing(
+            Reason.CERTIFICATE_MISSING_NAMES, f"the server of node {index} has no certificate yet that covers {endpoint.host}"
+        )
+    return None
 
 
-def _doubt(observed: Observed, index: NodeIndex, endpoint: Announcement) -> str | None:
-    """Why an endpoint is not proven to reach its node; None where it is."""
+def _twice(found: Mapping[NodeIndex, Announcement | Missing]) -> dict[str, NodeIndex]:
+    """The first node of each endpoint."""
+    first: dict[str, NodeIndex] = {}
+    for index, endpoint in sorted(found.items(), key=lambda pair: pair[0]):
+        if not isinstance(endpoint, Missing):
+            first.setdefault(endpoint.address, index)
+    return first
+
+
+def _doubt(observed: Observed, topology: Topology, index: NodeIndex, endpoint: Announcement) -> str | None:
+    """Why an endpoint is not proven to reach its node (where all nodes of a shard share one: its primary); None where it is."""
     server = observed.servers.get(index)
     if not isinstance(server, Server):
         return f"the server of node {index} does not answer"
@@ -152,37 +210,43 @@ def _doubt(observed: Observed, index: NodeIndex, endpoint: Announcement) -> str 
         return f"{endpoint.address} was not dialled yet"
     if probe.id is None:
         return f"{endpoint.address} does not answer the operator: {probe.reason}"
-    if probe.id != server.id:
+    primary = topology.primary(index.shard)
+    expected = topology.servers[primary].id if primary is not None and shard_addressed(observed.cluster) else server.id
+    if probe.id != expected:
         return f"{endpoint.address} reaches another server than that of node {index}"
     return None
 
 
-def _may_wait(observed: Observed, index: NodeIndex, endpoint: Announcement, *, now: datetime) -> bool:
-    """Whether an endpoint that is not proven is still withheld: for ever where another server answers or the node's own does not."""
-    server, pod = observed.servers.get(index), observed.pods.get(index)
-    service = observed.services.get(names.shard_service(observed.cluster.name, index.shard))
-    if not isinstance(server, Server) or pod is None or pod.started is None or service is None:
-        return True
+def _only_silent(observed: Observed, index: NodeIndex, endpoint: Announcement) -> bool:
+    """Whether the one doubt is that the operator gets no answer at an endpoint whose server is well: it may be the operator's own way there."""
     probe = observed.probes.get(endpoint)
-    if probe is None or probe.id is not None:
-        return True
-    return now < max(service.created, pod.started) + PATIENCE
+    return isinstance(observed.servers.get(index), Server) and probe is not None and probe.id is None
+
+
+def _waiting_since(observed: Observed, index: NodeIndex, endpoint: Announcement) -> datetime | None:
+    """Since when the status tells that this very endpoint waits to be announced."""
+    told = observed.cluster.status.external_access
+    for shard in told.endpoints if told is not None else ():
+        for node in shard.nodes:
+            if (shard.shard, node.node, node.address) == (index.shard, index.node, endpoint.address) and node.waiting_since:
+                return parsed(node.waiting_since)
+    return None
 
 
 def _arrived(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> frozenset[NodeIndex]:
     """The nodes whose pair every server that answers tells. The proof is the other servers' word, not what was sent."""
     servers = observed.reachable()
-    heard: dict[str, set[tuple[str, int]]] = {}
+    told: dict[str, set[tuple[str, int]]] = {}
+    tellers: dict[str, int] = {}
     for server in servers.values():
         for member in server.members:
-            heard.setdefault(member.id, set()).add((member.hostname, member.port))
+            told.setdefault(member.id, set()).add((member.hostname, member.port))
+            tellers[member.id] = tellers.get(member.id, 0) + 1
     arrived = set()
     for index, record in records.items():
-        asked, pair = servers.get(index), told(observed, index, record)
+        asked, pair = servers.get(index), places.told(observed, index, record)
         if asked is None or pair is None:
             continue
-        if heard.get(asked.id) == {pair} and all(
-            any(member.id == asked.id for member in other.members) for other in servers.values()
-        ):
+        if told.get(asked.id) == {pair} and tellers[asked.id] == len(servers):
             arrived.add(index)
     return frozenset(arrived)

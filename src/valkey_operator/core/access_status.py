@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core import hosts, names, node_ports
+from valkey_operator.core import names
+from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
 from valkey_operator.core.times import parsed, stamp
+from valkey_operator.core.transition import service_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Observed
     from valkey_operator.core.topology import Topology
-
-_BOOTSTRAP_ADDRESSES = 3
-"""Node ports: on so many different Kubernetes nodes, so that a client finds the cluster while one is away."""
+    from valkey_operator.core.transition import Services
 
 _ORDER = (
     Reason.UNSUPPORTED_VALKEY_VERSION,
     Reason.INVALID_ADVERTISED_HOST,
+    Reason.HOST_CLAIMED,
     Reason.NODE_ADDRESS_UNKNOWN,
     Reason.ALLOCATING_PORTS,
+    Reason.WAITING_FOR_LOAD_BALANCER,
     Reason.WAITING_FOR_DNS,
     Reason.CERTIFICATE_MISSING_NAMES,
 )
@@ -38,30 +39,25 @@ _ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Draining:
-    """External access was turned off: its Services stay for a while for clients that still hold the old endpoints."""
+    """Every server tells the present endpoints; what only older ones need stays for a while, for clients that still hold those."""
 
     since: datetime
     until: datetime
 
     def over(self, now: datetime) -> bool:
-        """Whether the Services may go."""
+        """Whether it may go."""
         return now >= self.until
 
 
-def draining(observed: Observed, topology: Topology, access: Access, *, now: datetime) -> Draining | None:
-    """Since when every server tells only places inside, while Services for external access still exist."""
-    if access.enabled or not external_services(observed):
-        return None
-    if not set(topology.servers) <= access.arrived or not topology.complete:
+def draining(
+    observed: Observed, topology: Topology, access: Access, leftovers: tuple[str, ...], *, now: datetime
+) -> Draining | None:
+    """Since when old endpoints are only kept; None while there are none, or while some server still tells them."""
+    if not leftovers or not topology.complete or not access.settled:
         return None
     told = observed.cluster.status.external_access
     since = parsed(told.draining_since) if told is not None and told.draining_since else now
     return Draining(since, since + timedelta(seconds=observed.cluster.spec.external_access.drain_seconds))
-
-
-def external_services(observed: Observed) -> list[str]:
-    """The Services for external access that there are."""
-    return sorted(name for name, service in observed.services.items() if service.kind)
 
 
 def lack(observed: Observed, topology: Topology, access: Access) -> Missing | None:
@@ -70,43 +66,48 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
     for reason in _ORDER:
         found = [endpoint.message for endpoint in missing if endpoint.reason is reason]
         if found:
-            return Missing(reason, _first(found))
-    spec = observed.cluster.spec.external_access
-    if spec.bootstrap_service and _bootstrap_port(observed) is None:
-        return Missing(Reason.ALLOCATING_PORTS, f"Service {names.bootstrap_service(observed.cluster.name)} has no node port yet")
+            return Missing(reason, _listed(found))
     if access.withheld:
-        return Missing(Reason.ANNOUNCING, _first(why for _, why in sorted(access.withheld.items())))
+        return Missing(
+            Reason.ANNOUNCING, _listed(held.why for _, held in sorted(access.withheld.items(), key=lambda pair: pair[0]))
+        )
     quiet = [index for index in topology.wanted if index not in access.arrived]
     if quiet:
         return Missing(
             Reason.ANNOUNCING,
             f"{len(quiet)} of {len(topology.wanted)} nodes are not announced by every server yet, first node {quiet[0]}",
         )
-    if spec.bootstrap_service and not _bootstrap_addresses(observed):
-        return Missing(Reason.ANNOUNCING, "no pod serves yet behind the Service of all shards")
+    if observed.cluster.spec.external_access.bootstrap_service and not exposure(observed.cluster).bootstrap(observed):
+        service = names.bootstrap_service(observed.cluster.name)
+        return Missing(Reason.ANNOUNCING, f"Service {service}, over all shards, has no address yet, or no pod serves behind it")
     return None
 
 
-def _first(messages: Iterable[str]) -> str:
-    listed = list(dict.fromkeys(messages))
-    return listed[0] if len(listed) == 1 else f"{listed[0]} (and {len(listed) - 1} more like it)"
+_LISTED = 8
+"""So many nodes are named in a sentence; which records or balancers are missing is what a person wants to know."""
+
+
+def _listed(messages: Iterable[str]) -> str:
+    """All of them, each once, as far as a sentence holds them."""
+    all_ = list(dict.fromkeys(messages))
+    more = f"; and {len(all_) - _LISTED} more" if len(all_) > _LISTED else ""
+    return "; ".join(all_[:_LISTED]) + more
 
 
 def external_status(
-    observed: Observed, topology: Topology, access: Access, *, ready: bool, drain: Draining | None
+    observed: Observed, topology: Topology, access: Access, services: Services, *, ready: bool, drain: Draining | None
 ) -> ExternalAccessStatus | None:
     """`status.externalAccess`; None when external access is off and nothing is left of it."""
-    spec = observed.cluster.spec.external_access
-    services = external_services(observed)
+    cluster = observed.cluster
+    type_ = cluster.spec.external_access.type.value
+    since = stamp(drain.since) if drain else None
     if not access.enabled:
-        if not services:
-            return None
-        return ExternalAccessStatus(type=spec.type.value, draining_since=stamp(drain.since) if drain else None)
-    addresses = _bootstrap_addresses(observed)
-    bootstrap = Bootstrap(service=names.bootstrap_service(observed.cluster.name), addresses=addresses) if addresses else None
+        return ExternalAccessStatus(type=type_, draining_since=since) if services.leftovers else None
+    addresses = exposure(cluster).bootstrap(observed) if cluster.spec.external_access.bootstrap_service else ()
+    bootstrap = Bootstrap(service=names.bootstrap_service(cluster.name), addresses=addresses) if addresses else None
     shards = sorted({index.shard for index in topology.wanted})
     endpoints = tuple(endpoint for shard in shards if (endpoint := _shard(observed, topology, access, shard)).nodes)
-    return ExternalAccessStatus(type=spec.type.value, ready=ready, bootstrap=bootstrap, endpoints=endpoints)
+    return ExternalAccessStatus(type=type_, ready=ready, draining_since=since, bootstrap=bootstrap, endpoints=endpoints)
 
 
 def _shard(observed: Observed, topology: Topology, access: Access, shard: int) -> ShardEndpoint:
@@ -117,7 +118,7 @@ def _shard(observed: Observed, topology: Topology, access: Access, shard: int) -
     )
     primary = topology.primary(shard)
     own = access.endpoints.get(primary) if primary is not None else None
-    service = names.shard_service(observed.cluster.name, shard)
+    service = service_of(observed.cluster, shard)
     if not isinstance(own, Announcement):
         return ShardEndpoint(shard=shard, service=service, nodes=nodes)
     return ShardEndpoint(shard=shard, service=service, host=own.host, port=own.port, address=own.address, nodes=nodes)
@@ -131,6 +132,7 @@ def _node(observed: Observed, access: Access, index: NodeIndex, endpoint: Announ
         port=endpoint.port,
         address=endpoint.address,
         announced=index in access.arrived and access.records.get(index) == endpoint,
+        waiting_since=stamp(access.withheld[index].since) if index in access.withheld else None,
     )
 
 
@@ -143,23 +145,3 @@ def role(observed: Observed, index: NodeIndex) -> str:
         return "replica"
     record = observed.records.get(index)
     return record.status.role if record is not None else ""
-
-
-def _bootstrap_port(observed: Observed) -> int | None:
-    return node_ports.allocated(observed.services.get(names.bootstrap_service(observed.cluster.name)), node_ports.BOOTSTRAP)
-
-
-def _bootstrap_addresses(observed: Observed) -> tuple[str, ...]:
-    """Where clients begin: the bootstrap host, else up to three Kubernetes nodes that run pods which serve."""
-    cluster = observed.cluster
-    access = cluster.spec.external_access
-    port = _bootstrap_port(observed)
-    if port is None or not access.bootstrap_service:
-        return ()
-    if access.bootstrap_host is not None:
-        return (f"{template.render(access.bootstrap_host, name=cluster.name, namespace=cluster.namespace)}:{port}",)
-    addresses = hosts.machine_addresses(observed, access)
-    if isinstance(addresses, Missing):
-        return ()
-    serving = sorted({pod.machine for pod in observed.pods.values() if pod.machine and pod.serving and pod.machine in addresses})
-    return tuple(f"{addresses[machine]}:{port}" for machine in serving[:_BOOTSTRAP_ADDRESSES])

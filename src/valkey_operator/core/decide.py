@@ -5,18 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from valkey_operator.api.conditions import Reason
-from valkey_operator.core import access as external
-from valkey_operator.core import config, names, node_ports, places, settings, tls, users
-from valkey_operator.core.access_status import draining, external_services, external_status, lack
+from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason
+from valkey_operator.core import config, names, places, settings, tls, users
 from valkey_operator.core.certificates import covers
 from valkey_operator.core.formation import formation
-from valkey_operator.core.health import Lack, health
+from valkey_operator.core.health import health
 from valkey_operator.core.observed import Server
+from valkey_operator.core.outside import announcements, is_sending_away, outside, send_away, service_actions
 from valkey_operator.core.plan import (
     AclSecret,
-    Announce,
-    AnnounceFile,
     ConnectionSecret,
     DisruptionBudget,
     Ensure,
@@ -32,20 +29,21 @@ from valkey_operator.core.plan import (
     Tell,
     TlsSecret,
 )
+from valkey_operator.core.rest import HEALTH, rest_seconds
 from valkey_operator.core.risks import risks
 from valkey_operator.core.status import cluster_status, is_formed, node_status, pod_role
+from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from valkey_operator.api.status import ExternalAccessStatus
-    from valkey_operator.core.access import Access
-    from valkey_operator.core.access_status import Draining
+    from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
     from valkey_operator.core.health import Health
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Observed
+    from valkey_operator.core.observed import Cluster, Observed
+    from valkey_operator.core.outside import Outside
     from valkey_operator.core.plan import Action
     from valkey_operator.core.settings import Phase
 
@@ -57,8 +55,10 @@ SOON = 1.0
 """Seconds: what takes a while, or has been near for too long."""
 DNS = 5.0
 """Seconds: the one thing that cannot be watched."""
-HEALTH = 15.0
-"""Seconds between looks at a settled cluster."""
+AGAIN = 0.5
+"""Seconds: between sending away the clients of a demoted node."""
+_EXPECTED = timedelta(seconds=60)
+"""What has not happened within this time will not happen in a moment."""
 _STARTING = timedelta(seconds=30)
 """For so long after its start a silent server is expected to answer any moment."""
 
@@ -71,11 +71,10 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     joining = formation(topology, observed.pods, formed=formed)
     certified = tls.verdict(observed, now=now)
     inside = health(observed, topology, joining, trouble=certified.trouble)
-    outside = external.access(observed, now=now)
-    drain = draining(observed, topology, outside, now=now)
+    external = outside(observed, topology, now=now)
     phase = settings.Phase(
         forming=not formed and not inside.whole,
-        gossiping=not set(topology.servers) <= outside.arrived,
+        gossiping=not set(topology.servers) <= external.access.arrived,
         syncing=not inside.linked,
     )
     login = users.access(
@@ -84,33 +83,30 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         passwords=observed.passwords or observed.fresh_passwords,
         standing=observed.acl,
     )
-    missing = tls.lack(observed, certified, now=now) if outside.enabled else None
-    missing = missing or _external_lack(observed, topology, outside, drain)
-    told = external_status(observed, topology, outside, ready=missing is None, drain=drain)
+    told = {index: status for index in topology.wanted if (status := node_status(observed, index, now=now)) is not None}
     actions = (
-        *_objects(observed, login, told, certified.wanted),
-        *_external_objects(observed, drain, now=now),
-        *_announcements(observed, outside),
+        *_objects(observed, login, external.status, certified.wanted),
+        *service_actions(external.services),
+        *announcements(observed, external.access.records),
         *_server_settings(observed, phase),
         *_certificates(observed),
         *joining.commands,
         *_pod_labels(observed, topology),
+        *send_away(observed, told, now=now),
     )
-    wake_after, quiet = _next_look(
-        observed, inside, outside, phase, missing=missing, drain=drain, busy=bool(joining.commands), now=now
-    )
+    wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(joining.commands), now=now)
     return Plan(
         actions=actions,
         status=cluster_status(
             observed,
             topology,
             inside,
-            external=told,
-            external_lack=missing,
-            risks=risks(observed, topology, outside, login.mistakes, now=now),
+            external=external.status,
+            external_lack=external.lack,
+            risks=risks(observed, topology, external.access, login.mistakes, now=now),
             now=now,
         ),
-        node_status={index: status for index in topology.wanted if (status := node_status(observed, index)) is not None},
+        node_status=told,
         wake_after=wake_after,
         quiet=quiet,
     )
@@ -170,47 +166,6 @@ def _stuck(observed: Observed) -> Iterator[NodeIndex]:
             yield index
 
 
-def _external_objects(observed: Observed, drain: Draining | None, *, now: datetime) -> Iterator[Action]:
-    """The Services for external access: as wanted while it is on, untouched while they drain, gone afterwards."""
-    access = observed.cluster.spec.external_access
-    if access.enabled:
-        yield from (Ensure(service) for service in node_ports.services(observed))
-        unwanted = [] if access.bootstrap_service else [names.bootstrap_service(observed.cluster.name)]
-    else:
-        unwanted = external_services(observed) if drain is not None and drain.over(now) else []
-    for name in unwanted:
-        service = observed.services.get(name)
-        if service is not None and service.kind and not service.deleting:
-            yield Remove("Service", name, service.uid)
-
-
-def _announcements(observed: Observed, access: Access) -> Iterator[Action]:
-    """What each node announces: changed as one action where record or server differ, kept in record and file otherwise."""
-    secured = observed.tls is not None
-    version = min((server.version for server in observed.reachable().values()), default=settings.CLIENT_PORT_SINCE)
-    for index, announcement in access.records.items():
-        record = observed.records.get(index)
-        if record is None:
-            continue
-        place = places.place(observed, index)
-        # A certificate may not cover the address that a server begins with by itself.
-        written = announcement or (place if places.named_place(observed, index) is not None else None)
-        has_file = written is not None or index in observed.files
-        file = AnnounceFile(index, record.uid, settings.announce_file(written, version=version, tls=secured)) if has_file else None
-        wanted = Record(index, announcement)
-        server, pair = observed.servers.get(index), announcement or place
-        values: Mapping[str, str] = {}
-        if isinstance(server, Server) and pair is not None:
-            values = settings.announcing(pair, version=server.version, tls=secured)
-        differs = isinstance(server, Server) and bool(settings.drift(values, server.config))
-        if record.announce != announcement or differs:
-            yield Announce(index, wanted, file, values if differs else None)
-        else:
-            yield Ensure(wanted)
-            if file is not None:
-                yield Ensure(file)
-
-
 def _server_settings(observed: Observed, phase: Phase) -> Iterator[Action]:
     """Running values that differ from what they should be now."""
     for index, server in observed.reachable().items():
@@ -235,65 +190,67 @@ def _pod_labels(observed: Observed, topology: Topology) -> Iterator[Action]:
         if pod is None or pod.deleting:
             continue
         role = pod_role(observed, index) or pod.role
-        serving = server.state_ok and role is not None
-        certificate = pod.certificate
-        if observed.tls is not None and observed.tls.standing is not None and tls.to_load(observed, index):
-            certificate = observed.tls.standing.files.digest
+        serving = role is not None and (server.state_ok or pod.serving)
+        certificate = tls.call(observed, index) or pod.certificate
         if (role, serving, certificate) != (pod.role, pod.serving, pod.certificate):
             yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving, certificate))
-
-
-def _external_lack(observed: Observed, topology: Topology, access: Access, drain: Draining | None) -> Lack | None:
-    """What keeps external access from being ready, as a condition tells it; None when it is ready, or off with nothing left of it."""
-    if access.enabled:
-        found = lack(observed, topology, access)
-        return Lack(found.reason, found.message) if found is not None else None
-    if not external_services(observed):
-        return None
-    if drain is None:
-        return Lack(Reason.ANNOUNCING, "external access is off; servers are being told to announce their places inside")
-    return Lack(
-        Reason.DRAINING,
-        f"external access is off; its Services stay for clients with old endpoints until {drain.until:%H:%M:%S} UTC",
-    )
 
 
 def _next_look(
     observed: Observed,
     inside: Health,
-    outside: Access,
+    external: Outside,
     phase: Phase,
+    told: Mapping[NodeIndex, NodeStatus],
     *,
-    missing: Lack | None,
-    drain: Draining | None,
     busy: bool,
     now: datetime,
 ) -> tuple[float, bool]:
     """When to look again if nothing happens before: the nearest of what is awaited; a settled cluster gets a quiet look."""
-    waits: list[float] = []
+    waits = [*_inside_waits(observed, inside, phase, busy=busy, now=now), *_outside_waits(observed, external, told, now=now)]
+    return (min(waits), False) if waits else (rest_seconds(observed.cluster), external.lack is None)
+
+
+def _inside_waits(observed: Observed, inside: Health, phase: Phase, *, busy: bool, now: datetime) -> Iterator[float]:
+    near = _near(observed.cluster, ConditionType.READY, now)
     if busy or (phase.forming and observed.reachable()):
-        waits.append(NEAR)
+        yield near
     if phase.gossiping:
-        waits.append(NEAR if inside.whole or phase.forming else SOON)
-    if outside.withheld:
-        waits.append(NEAR)
-    if missing is not None and missing.reason is Reason.WAITING_FOR_DNS:
-        waits.append(DNS)
-    loading = tls.loading_for(observed, now=now)
-    if loading is not None and observed.reachable():
-        waits.append(LOADING if loading < tls.PATIENCE else DNS)
-    if drain is not None:
-        waits.append(max((drain.until - now).total_seconds(), NEAR))
-    waits += _silent(observed, now=now)
-    if not inside.whole:
-        waits.append(SOON if observed.reachable() else HEALTH)
-    if waits:
-        return min(waits), False
-    return HEALTH, missing is None
-
-
-def _silent(observed: Observed, *, now: datetime) -> Iterator[float]:
-    """Of each server that runs and does not answer: when it may."""
+        yield _near(observed.cluster, ConditionType.EXTERNAL_ACCESS_READY, now) if inside.whole or phase.forming else SOON
     for index, pod in observed.pods.items():
         if pod.running and pod.ip and not isinstance(observed.servers.get(index), Server):
             yield NEAR if pod.started is not None and now < pod.started + _STARTING else SOON
+    loading = tls.loading_for(observed, now=now)
+    if loading is not None and observed.reachable():
+        yield LOADING if loading < tls.PATIENCE else DNS
+    if not inside.whole:
+        yield SOON if observed.reachable() else HEALTH
+
+
+def _near(cluster: Cluster, type_: ConditionType, now: datetime) -> float:
+    """The pace of what servers tell each other in a moment; slower where it has not happened for long, so that nothing runs hot."""
+    condition = cluster.status.condition(type_)
+    late = (
+        condition is not None
+        and condition.status is not ConditionStatus.TRUE
+        and now > parsed(condition.last_transition_time) + _EXPECTED
+    )
+    return SOON if late else NEAR
+
+
+def _outside_waits(
+    observed: Observed, external: Outside, told: Mapping[NodeIndex, NodeStatus], *, now: datetime
+) -> Iterator[float]:
+    if external.access.withheld:
+        newest = max(held.since for held in external.access.withheld.values())
+        yield NEAR if now < newest + _EXPECTED else DNS
+    if external.lack is not None and external.lack.reason in _POLLED:
+        yield DNS
+    if external.drain is not None:
+        yield max((external.drain.until - now).total_seconds(), NEAR)
+    if is_sending_away(observed, told, now=now):
+        yield AGAIN
+
+
+_POLLED = frozenset({Reason.WAITING_FOR_DNS, Reason.HOST_CLAIMED, Reason.WAITING_FOR_LOAD_BALANCER})
+"""What no watch of this cluster tells: resolvers, other clusters, the events of a Service."""

@@ -124,6 +124,11 @@ def connection_secret(cluster: str) -> str:
     return f"{cluster}-connection"
 
 
+def node_service(cluster: str, index: NodeIndex) -> str:
+    """The Service of one node, where hosts tell nodes apart or each has a load balancer of its own."""
+    return f"{cluster}-{index}"
+
+
 def valkey_node(cluster: str, index: NodeIndex) -> str:
     """The ValkeyNode, the record of one server."""
     return f"{cluster}-{index}"
@@ -157,8 +162,3 @@ def announce_file(cluster: str, index: NodeIndex) -> str:
 def container_port(index: NodeIndex) -> str:
     """The name of a server's client port: unique in its cluster, so that a Service port reaches just this pod."""
     return f"valkey-{index}"
-
-
-def node_port_name(node: int) -> str:
-    """The name of a node's port in the node-port Service of its shard."""
-    return f"np-{node}"

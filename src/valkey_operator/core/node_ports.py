@@ -1,4 +1,4 @@
-"""Services of type NodePort: one per shard with a port per node, one over all shards. Kubernetes allocates, the operator remembers.
+"""Type NodePort: a Service per shard with a port per node, one over all shards. Kubernetes allocates, the operator remembers.
 
 A node port once allocated never moves: it is pinned from then on, and asked for again when somebody deletes the Service. `startPort` is
 what is asked for at the first allocation and no more than that.
@@ -8,19 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from valkey_operator.api import template
-from valkey_operator.core import names
-from valkey_operator.core.plan import ExternalService, ServicePort
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core import hosts, names, ports
+from valkey_operator.core.hosts import Missing
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Announcement
+from valkey_operator.core.plan import ServicePort
+from valkey_operator.core.service_parts import bootstrap_service, shard_service
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from valkey_operator.api.external_access import ExternalAccess
-    from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Cluster, Observed, Service
+    from valkey_operator.core.observed import Observed, Service
+    from valkey_operator.core.plan import ExternalService
 
 BOOTSTRAP = "np-bootstrap"
-_LAST_PORT = 65535
+_BOOTSTRAP_ADDRESSES = 3
+"""On so many different Kubernetes nodes, so that a client finds the cluster while one is away."""
+
+
+def port_name(node: int) -> str:
+    """The name of a node's port in the Service of its shard."""
+    return f"np-{node}"
 
 
 def preferred(access: ExternalAccess, index: NodeIndex) -> int | None:
@@ -29,7 +39,7 @@ def preferred(access: ExternalAccess, index: NodeIndex) -> int | None:
     if settings.start_port is None:
         return None
     port = settings.start_port + index.node * settings.stride + index.shard
-    return port if port <= _LAST_PORT else None
+    return port if port <= ports.LAST else None
 
 
 def allocated(service: Service | None, name: str) -> int | None:
@@ -39,84 +49,98 @@ def allocated(service: Service | None, name: str) -> int | None:
 
 
 def services(observed: Observed) -> Iterator[ExternalService]:
-    """The Services that external access needs, with what is allocated already pinned. One that is being deleted is left alone until it is gone."""
+    """One Service per shard with a port per node, and one over all shards."""
     cluster = observed.cluster
-    access = cluster.spec.external_access
     for shard in range(cluster.spec.shards):
-        name = names.shard_service(cluster.name, shard)
-        live = observed.services.get(name)
-        if live is not None and live.deleting:
-            continue
-        yield ExternalService(
-            name=name,
-            shard=shard,
-            type=access.type.value,
-            ports=tuple(
-                _port(observed, live, names.NodeIndex(shard, node), access=access) for node in range(cluster.spec.replicas + 1)
-            ),
-            annotations=_annotations(cluster, access, shard=shard),
-            traffic_policy=_policy(access),
-        )
-    name = names.bootstrap_service(cluster.name)
-    live = observed.services.get(name)
-    if access.bootstrap_service and not (live is not None and live.deleting):
-        yield ExternalService(
-            name=name,
-            shard=None,
-            type=access.type.value,
-            ports=(_bootstrap_port(observed, live, access),),
-            annotations=_annotations(cluster, access, shard=None),
-            traffic_policy=_policy(access),
-        )
+        yield shard_service(cluster, shard, type_="NodePort", ports=_ports(observed, shard))
+    if cluster.spec.external_access.bootstrap_service:
+        live = observed.services.get(names.bootstrap_service(cluster.name))
+        yield bootstrap_service(cluster, type_="NodePort", ports=(_bootstrap_port(observed, live),))
 
 
-def _policy(access: ExternalAccess) -> str | None:
-    return access.external_traffic_policy.value if access.external_traffic_policy is not None else None
-
-
-def _annotations(cluster: Cluster, access: ExternalAccess, *, shard: int | None) -> dict[str, str]:
+def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
+    """The node port of each node, at the advertised host or at the Kubernetes node that runs its pod."""
+    addresses = hosts.machine_addresses(observed)
+    spec = observed.cluster.spec
     return {
-        key: template.render(value, name=cluster.name, namespace=cluster.namespace, shard=shard)
-        for key, value in access.service_annotations.items()
+        index: _endpoint(observed, index, addresses) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas)
     }
 
 
-def _port(observed: Observed, live: Service | None, index: NodeIndex, *, access: ExternalAccess) -> ServicePort:
-    name = names.node_port_name(index.node)
-    record = observed.records.get(index)
-    last = record.announce.port if record is not None and record.announce is not None else None
-    return _asked(
-        name,
-        pinned=_pinned(live, name),
-        preference=last or preferred(access, index),
-        target=names.container_port(index),
-        own=names.CLIENT_PORT + index.node,
-    )
+def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, tuple[str, ...]] | Missing) -> Announcement | Missing:
+    name = names.shard_service(observed.cluster.name, index.shard)
+    port = allocated(observed.services.get(name), port_name(index.node))
+    if port is None:
+        return Missing(Reason.ALLOCATING_PORTS, f"Service {name} has no node port for node {index} yet")
+    pod = observed.pods.get(index)
+    machine = pod.machine if pod is not None else None
+    known = addresses.get(machine, ()) if machine is not None and not isinstance(addresses, Missing) else ()
+    if not known and observed.cluster.spec.external_access.advertised_host is None:
+        if machine is None:
+            return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"the pod of node {index} runs on no Kubernetes node yet")
+        if isinstance(addresses, Missing):
+            return addresses
+        return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"Kubernetes node {machine}, which runs node {index}, has no address yet")
+    host = hosts.host(observed, index, known)
+    return host if isinstance(host, Missing) else Announcement(host.name, port, host.ipv4, host.ipv6)
 
 
-def _bootstrap_port(observed: Observed, live: Service | None, access: ExternalAccess) -> ServicePort:
-    told = observed.cluster.status.external_access
+def bootstrap(observed: Observed) -> tuple[str, ...]:
+    """The bootstrap host, else up to three Kubernetes nodes that run pods which serve."""
+    cluster = observed.cluster
+    port = allocated(observed.services.get(names.bootstrap_service(cluster.name)), BOOTSTRAP)
+    if port is None:
+        return ()
+    host = hosts.bootstrap(cluster)
+    if host is not None:
+        return (f"{host}:{port}",)
+    addresses = hosts.machine_addresses(observed)
+    if isinstance(addresses, Missing):
+        return ()
+    serving = sorted({pod.machine for pod in observed.pods.values() if pod.machine and pod.serving and pod.machine in addresses})
+    return tuple(f"{_first(addresses[machine])}:{port}" for machine in serving[:_BOOTSTRAP_ADDRESSES])
+
+
+def _first(addresses: tuple[str, ...]) -> str:
+    """The address to print: IPv4 or a name before IPv6, which needs brackets before a port."""
+    plain = next((address for address in addresses if ":" not in address), "")
+    return plain or f"[{addresses[0]}]"
+
+
+def _ports(observed: Observed, shard: int) -> tuple[ServicePort, ...]:
+    cluster = observed.cluster
+    live = observed.services.get(names.shard_service(cluster.name, shard))
+    wanted: list[ServicePort] = []
+    for node in range(cluster.spec.replicas + 1):
+        index = NodeIndex(shard, node)
+        record = observed.records.get(index)
+        # A Service that somebody deleted is asked for again with the number that clients know.
+        last = record.announce.port if live is None and record is not None and record.announce is not None else None
+        preference = last or preferred(cluster.spec.external_access, index)
+        used = {number for port in wanted for number in (port.port, port.fallback) if number is not None}
+        wanted.append(_asked(port_name(node), live, preference=preference, target=names.container_port(index), used=used))
+    return tuple(wanted)
+
+
+def _bootstrap_port(observed: Observed, live: Service | None) -> ServicePort:
+    told = observed.cluster.status.external_access if live is None else None
     last = (
         next((int(address.rpartition(":")[2]) for address in told.bootstrap.addresses), None) if told and told.bootstrap else None
     )
-    return _asked(
-        BOOTSTRAP,
-        pinned=_pinned(live, BOOTSTRAP),
-        preference=last or access.node_port.bootstrap_port,
-        target=names.CLIENT_PORT,
-        own=names.CLIENT_PORT,
-    )
+    preference = last or observed.cluster.spec.external_access.node_port.bootstrap_port
+    return _asked(BOOTSTRAP, live, preference=preference, target=names.CLIENT_PORT, used=set())
 
 
-def _pinned(live: Service | None, name: str) -> int | None:
+def _asked(name: str, live: Service | None, *, preference: int | None, target: str | int, used: set[int]) -> ServicePort:
+    """A port: what it has stays, else what is preferred is asked for, else Kubernetes chooses and the port has a number of its own until then.
+
+    While a Service changes from another type its ports keep their numbers, so those are `used` as well.
+    """
     port = live.port(name) if live is not None else None
-    return port.node_port if port is not None else None
-
-
-def _asked(name: str, *, pinned: int | None, preference: int | None, target: str | int, own: int) -> ServicePort:
-    """A port: what it has stays, else what is preferred is asked for, else Kubernetes chooses and `own` is its number until then."""
-    if pinned is not None:
-        return ServicePort(name, port=pinned, target=target, node_port=pinned)
+    if port is not None and port.node_port is not None:
+        return ServicePort(name, port=port.node_port, target=target, node_port=port.node_port)
+    others = {other.port for other in live.ports if other.name != name} if live is not None else set()
+    own = ports.free(names.CLIENT_PORT, used | others)
     if preference is not None:
         return ServicePort(name, port=preference, target=target, node_port=preference, fallback=own)
     return ServicePort(name, port=own, target=target)

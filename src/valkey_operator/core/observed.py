@@ -29,16 +29,19 @@ class Cluster:
     generation: int
     spec: ValkeyClusterSpec
     status: ClusterStatus
+    created: str = ""
+    """When, as Kubernetes writes it; of two clusters that want one endpoint the older has it."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What clients are told of one node: host and port, and the address behind the host where it is known (else empty)."""
+    """What clients are told of one node: host and port, and the addresses behind the host where they are known (else empty)."""
 
     host: str
     port: int
     client_ipv4: str = ""
+    client_ipv6: str = ""
 
     @property
     def address(self) -> str:
@@ -108,6 +111,25 @@ class AllocatedPort:
     name: str
     port: int
     node_port: int | None
+    target: str | int = 0
+    """A container port's name, or a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingress:
+    """One address of a load balancer: an IP, a host name, or both."""
+
+    ip: str = ""
+    hostname: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Balancing:
+    """What a Service asks of a load balancer, as in a Service; None and empty: nothing."""
+
+    load_balancer_class: str | None = None
+    source_ranges: tuple[str, ...] = ()
+    allocate_node_ports: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +144,11 @@ class Service:
     created: datetime
     deleting: bool
     ports: tuple[AllocatedPort, ...]
+    selector: Mapping[str, str] = field(default_factory=dict)
+    ingress: tuple[Ingress, ...] = ()
+    """Of a load balancer: the addresses that it was given."""
+    balancing: Balancing = field(default_factory=Balancing)
+    traffic_policy: str | None = None
 
     def port(self, name: str) -> AllocatedPort | None:
         """The port of that name, None where it has none."""
@@ -235,6 +262,10 @@ class Observed:
     """Whether each advertised host name resolves inside the cluster."""
     tls: Tls | None = None
     """None: the cluster has no TLS."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """Endpoints (`host:port`) of older clusters, each with its owner (`namespace/name`)."""
+    service_warnings: Mapping[str, str] = field(default_factory=dict)
+    """Of Services that wait for a load balancer: the newest Warning event."""
 
     def reachable(self) -> dict[NodeIndex, Server]:
         """The servers that answered."""

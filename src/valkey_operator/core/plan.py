@@ -7,7 +7,10 @@ one action because its parts must not be torn apart.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+from valkey_operator.core.observed import Balancing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,16 +43,32 @@ class ServicePort:
     """`port` where `node_port` is only preferred: the number used when the API server refuses that node port, which is then left to it."""
 
 
+class ServiceRole(StrEnum):
+    """What a Service for external access leads to, as its label `valkey.io/external-access` tells."""
+
+    SHARD = "shard"
+    NODE = "node"
+    BOOTSTRAP = "bootstrap"
+
+
 @dataclass(frozen=True, slots=True)
 class ExternalService:
-    """A Service for external access: of one shard, or of all of them (`shard` None)."""
+    """A Service for external access: of one shard, of one node, or of all of them."""
 
     name: str
-    shard: int | None
+    role: ServiceRole
     type: str
+    """ClusterIP, NodePort or LoadBalancer."""
     ports: tuple[ServicePort, ...]
+    selector: Mapping[str, str] = field(default_factory=dict)
+    """Labels of its pods beside that of the cluster."""
+    shard: int | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
     traffic_policy: str | None = None
+    balancing: Balancing = field(default_factory=Balancing)
+    ip_families: tuple[str, ...] = ()
+    publish_not_ready: bool = True
+    """Whether its pods are led to before they are Ready and while they shut down: clients were told of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +224,14 @@ class TakeOver:
     """Whether the other primaries vote on it (CLUSTER FAILOVER FORCE), or there can be no majority of them (TAKEOVER)."""
 
 
-Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver
+@dataclass(frozen=True, slots=True)
+class KillClients:
+    """Close all connections of clients of a kind (normal, pubsub), so that they connect again, to where the endpoint leads now."""
+
+    kind: Literal["normal", "pubsub"]
+
+
+Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver | KillClients
 
 
 # --- actions ------------------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import ConditionType
 from valkey_operator.core import places, settings, tls
+from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.observed import Server
 from valkey_operator.core.topology import united
 from valkey_operator.valkey.slots import ALL
@@ -14,22 +15,31 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import NodeRecord, Observed
+    from valkey_operator.core.observed import Cluster, NodeRecord, Observed
     from valkey_operator.valkey.topology import Member
+
+HEALTH = 15.0
+"""Seconds between looks at a settled cluster."""
+ROLES = 1.0
+"""The same where the operator is in the clients' way: it must see a failover at once to send them to the new primary."""
 
 _CALM = settings.Phase(forming=False, gossiping=False, syncing=False)
 
 
+def rest_seconds(cluster: Cluster) -> float:
+    """How long a settled cluster is left alone."""
+    access = cluster.spec.external_access
+    return ROLES if access.enabled and shard_addressed(cluster) else HEALTH
+
+
 def undisturbed(observed: Observed, index: NodeIndex, *, now: datetime) -> bool:
     """Whether that node's server, the only one asked, sees all nodes as they are recorded, and has the values that it should have."""
-    if not _warned(observed, now=now):
-        return False
     server = observed.servers.get(index)
     if not isinstance(server, Server) or not server.state_ok or not server.link_up:
         return False
     if settings.drift(settings.running(observed.cluster.spec.config, _CALM, version=server.version), server.config):
         return False
-    if observed.tls is not None and not tls.loaded(observed, index):
+    if observed.tls is not None and not (tls.loaded(observed, index) and _warned(observed, now=now)):
         return False
     members = {member.id: member for member in server.members}
     recorded = {record.status.node_id: node for node, record in observed.records.items()}
@@ -39,7 +49,7 @@ def undisturbed(observed: Observed, index: NodeIndex, *, now: datetime) -> bool:
 
 
 def _warned(observed: Observed, *, now: datetime) -> bool:
-    """Whether the status tells already what time alone has brought about: that the certificate is about to expire, or did."""
+    """Whether the status tells already what time alone brings about: that the certificate is about to expire, or did."""
     warning = tls.expiry(observed, now=now)
     condition = observed.cluster.status.condition(ConditionType.CONFIGURATION_WARNING)
     return warning is None or (condition is not None and warning in condition.message)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core import hosts, names, node_ports, places, tls
 from valkey_operator.core.certificates import covers, missing_names
+from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
 from valkey_operator.core.observed import Announcement
 
@@ -132,7 +134,22 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
             f"node port {wanted_bootstrap} asked for by spec.externalAccess.nodePort.bootstrapPort was taken or is outside the API server's range; "
             f"{given} is kept for ever",
         )
-    if settings.external_traffic_policy == "Local" and settings.advertised_host is not None:
+    if shard_addressed(observed.cluster):
+        yield Lack(
+            Reason.REPLICAS_NOT_REACHABLE,
+            "advertisedHost does not tell the nodes of a shard apart, so that clients outside reach primaries only: add {node} to it",
+        )
+    ranges = [ip_network(text, strict=False) for text in settings.load_balancer_source_ranges]
+    kept_out = [
+        pod.ip for pod in observed.pods.values() if ranges and pod.ip and not any(ip_address(pod.ip) in each for each in ranges)
+    ]
+    if kept_out:
+        yield Lack(
+            Reason.SOURCE_RANGES,
+            f"spec.externalAccess.loadBalancerSourceRanges keeps pods out ({kept_out[0]}): clients inside Kubernetes are told the same "
+            "endpoints and may not reach them; add the pod network",
+        )
+    if settings.type != "LoadBalancer" and settings.external_traffic_policy == "Local" and settings.advertised_host is not None:
         yield Lack(
             Reason.LOCAL_TRAFFIC_POLICY,
             "with externalTrafficPolicy Local only the Kubernetes node that runs a pod answers, and advertisedHost does not follow the pod: "
@@ -149,4 +166,4 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
 
 def _node_port(observed: Observed, index: names.NodeIndex) -> int | None:
     service = observed.services.get(names.shard_service(observed.cluster.name, index.shard))
-    return node_ports.allocated(service, names.node_port_name(index.node))
+    return node_ports.allocated(service, node_ports.port_name(index.node))

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 HOST = "cluster-announce-hostname"
 CLIENT_IPV4 = "cluster-announce-client-ipv4"
+CLIENT_IPV6 = "cluster-announce-client-ipv6"
 CLIENT_PORT = "cluster-announce-client-port"
 CLIENT_TLS_PORT = "cluster-announce-client-tls-port"
 ENDPOINT_TYPE = "cluster-preferred-endpoint-type"
 NODE_TIMEOUT = "cluster-node-timeout"
 PING_INTERVAL = "cluster-ping-interval"
 DISKLESS_DELAY = "repl-diskless-sync-delay"
+REPLICA_PING = "repl-ping-replica-period"
 ON_SIGTERM = "shutdown-on-sigterm"
 
 CERTIFICATE_FILES = ("tls-cert-file", "tls-key-file", "tls-ca-cert-file")
@@ -31,12 +33,14 @@ CERTIFICATE_FILES = ("tls-cert-file", "tls-key-file", "tls-ca-cert-file")
 ASKED = (
     HOST,
     CLIENT_IPV4,
+    CLIENT_IPV6,
     CLIENT_PORT,
     CLIENT_TLS_PORT,
     ENDPOINT_TYPE,
     NODE_TIMEOUT,
     PING_INTERVAL,
     DISKLESS_DELAY,
+    REPLICA_PING,
     ON_SIGTERM,
     *CERTIFICATE_FILES,
 )
@@ -64,8 +68,10 @@ def running(config: Mapping[str, str], phase: Phase, *, version: tuple[int, ...]
     return {
         ENDPOINT_TYPE: "hostname",
         NODE_TIMEOUT: "500" if phase.forming else user.get(NODE_TIMEOUT, DEFAULTS[NODE_TIMEOUT]),
-        PING_INTERVAL: "100" if phase.forming or phase.gossiping else "0",
+        PING_INTERVAL: "100" if phase.forming or phase.gossiping else user.get(PING_INTERVAL, "0"),
         DISKLESS_DELAY: "0" if phase.forming or phase.syncing else user.get(DISKLESS_DELAY, "5"),
+        # Before 9.1 a replica is told to clients only once its primary has pinged it.
+        REPLICA_PING: "1" if phase.forming or phase.syncing else user.get(REPLICA_PING, "10"),
         **({ON_SIGTERM: user.get(ON_SIGTERM, "failover")} if version >= CLIENT_PORT_SINCE else {}),
     }
 
@@ -74,7 +80,7 @@ def announcing(announcement: Announcement, *, version: tuple[int, ...], tls: boo
     """The one CONFIG SET by which a server of that version tells clients this host and port, to be dialled with TLS or without."""
     key = CLIENT_TLS_PORT if tls else CLIENT_PORT
     port = {key: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
-    return {HOST: announcement.host, CLIENT_IPV4: announcement.client_ipv4, **port}
+    return {HOST: announcement.host, CLIENT_IPV4: announcement.client_ipv4, CLIENT_IPV6: announcement.client_ipv6, **port}
 
 
 def announce_file(announcement: Announcement | None, *, version: tuple[int, ...], tls: bool) -> str:

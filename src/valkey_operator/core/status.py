@@ -144,7 +144,7 @@ def with_failures(status: ClusterStatus, cluster: Cluster, failures: Sequence[Fa
     )
 
 
-def node_status(observed: Observed, index: NodeIndex) -> NodeStatus | None:
+def node_status(observed: Observed, index: NodeIndex, *, now: datetime) -> NodeStatus | None:
     """The status of one node; None where there is no record to write it to."""
     record = observed.records.get(index)
     if record is None:
@@ -162,9 +162,11 @@ def node_status(observed: Observed, index: NodeIndex) -> NodeStatus | None:
     if not isinstance(server, Server):
         return status.model_copy(update={"ready": False})
     host, port = server.me.hostname, server.me.port
+    demoted = before.role == "primary" and role(observed, index) == "replica"
     return status.model_copy(
         update={
             "node_id": server.id,
+            "demoted_at": stamp(now) if demoted else before.demoted_at,
             "ready": bool(pod and pod.ready) and server.state_ok and bool(role(observed, index)),
             "version": ".".join(str(part) for part in server.version),
             "announced": Announced(host=host, port=port, address=f"{host}:{port}"),

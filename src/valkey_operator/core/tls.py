@@ -66,12 +66,12 @@ def verdict(observed: Observed, *, now: datetime) -> Verdict:
     return Verdict(_secret(tls, tls.standing, files, now=now), held or _refused(observed, secret, now=now))
 
 
-def lack(observed: Observed, verdict: Verdict, *, now: datetime) -> Lack | None:
+def lack(observed: Observed, *, now: datetime) -> Lack | None:
     """What of the servers' certificate keeps clients outside away."""
     if observed.tls is None:
         return None
     if observed.tls.standing is None:
-        return verdict.trouble
+        return verdict(observed, now=now).trouble
     if observed.tls.standing.expired(now):
         return _trouble(f"the servers' certificate expired at {stamp(observed.tls.standing.ends)}")
     missing = uncovered(observed)
@@ -108,6 +108,12 @@ def to_load(observed: Observed, index: NodeIndex) -> dict[str, str]:
         return {}
     wanted = observed.tls.standing.files.settings()
     return wanted if settings.drift(wanted, server.config) else {}
+
+
+def call(observed: Observed, index: NodeIndex) -> str | None:
+    """What to write on a pod so that its kubelet brings what the server has yet to load; None where it has all."""
+    standing = observed.tls.standing if observed.tls is not None else None
+    return standing.files.digest if standing is not None and to_load(observed, index) else None
 
 
 def in_doubt(observed: Observed, index: NodeIndex, server: Server) -> bool:

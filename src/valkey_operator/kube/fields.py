@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ APPLIED = "valkey.io/applied"
 
 _MERGE_KEYS = ("name", "port", "containerPort", "mountPath", "uid", "key", "type", "topologyKey", "ip")
 _QUANTITIES = frozenset({"requests", "limits", "capacity", "hard", "sizeLimit", "divisor"})
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(|[KMGTPE]i|[numkMGTPE])")
 _BOOKKEEPING = ("generation", "deletionGracePeriodSeconds")
 _SUFFIXES: Mapping[str, Decimal] = {
     **{suffix: Decimal(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
@@ -86,13 +88,8 @@ def is_current(live_owned: Mapping[str, Any], stamped_body: Mapping[str, Any]) -
 
 def quantity(value: object) -> Decimal | None:
     """The number that a Kubernetes quantity means: "500m" is 0.5, "1Gi" 1073741824, "12e6" 12000000; None for anything else."""
-    text = str(value)
-    number = text.rstrip("numkKMGTPEi")
-    suffix = text[len(number) :]
-    try:
-        return Decimal(number) * _SUFFIXES[suffix] if suffix in _SUFFIXES else None
-    except InvalidOperation:
-        return None
+    match = _QUANTITY.fullmatch(str(value))
+    return Decimal(match[1]) * _SUFFIXES[match[2]] if match else None
 
 
 def _is_of(entry: Mapping[str, Any], manager: str, operation: str) -> bool:
@@ -146,17 +143,17 @@ def _selected_items(live: Sequence[Any], fields: Mapping[str, Any]) -> list[Any]
 
 
 def _covers(live: Any, desired: Any, *, numeric: bool) -> bool:  # noqa: ANN401 - any JSON values
-    if not desired:
-        return not live
+    if not desired and not live:
+        return True
     if isinstance(desired, dict):
-        return isinstance(live, dict) and all(
-            _covers(live.get(name), value, numeric=numeric or name in _QUANTITIES) for name, value in desired.items()
+        there = {} if live is None else live
+        return isinstance(there, dict) and all(
+            _covers(there.get(name), value, numeric=numeric or name in _QUANTITIES) for name, value in desired.items()
         )
     if isinstance(desired, (list, tuple)):
         return isinstance(live, list) and len(live) == len(desired) and _covers_items(live, desired, numeric=numeric)
-    if type(live) is type(desired) and live == desired:
-        return True
-    return numeric and _same_quantity(live, desired)
+    same = type(live) is type(desired) and bool(live == desired)
+    return same or (numeric and _same_quantity(live, desired))
 
 
 def _covers_items(live: Sequence[Any], desired: Sequence[Any], *, numeric: bool) -> bool:

@@ -2,7 +2,7 @@
 
 Time is monotonic and local: a Lease is expired when it was seen unchanged for its duration, whatever the clocks of others say. A leader that
 could not renew within the deadline, counted from when it sent its last successful renewal, stops before others may start:
-deadline (10 s) + stopping < duration (15 s).
+deadline (12 s) + stopping < duration (15 s).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LeaseTimes:
 
     duration: float = 15.0
     renew: float = 5.0
-    deadline: float = 10.0
+    deadline: float = 12.0
     retry: float = 2.0
 
 
@@ -81,17 +81,17 @@ class _Lease:
 
     async def acquire(self) -> None:
         """Return once the Lease is ours."""
-        told = None
+        told = ""
         while True:
             try:
                 if await self._try():
                     return
+                state = f"{self._holder() or 'another'} leads, {self._identity} waits"
             except KubeError as error:
-                log.warning("cannot take the Lease: %s", error.message)
-            else:
-                if told != self._holder():
-                    told = self._holder()
-                    log.info("%s leads, %s waits", told, self._identity)
+                state = f"cannot take the Lease: {error.message}"
+            if state != told:
+                log.info(state)
+                told = state
             await asyncio.sleep(self._times.retry * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
 
     async def keep(self) -> None:

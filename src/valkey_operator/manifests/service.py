@@ -8,7 +8,7 @@ from valkey_operator.core import names
 from valkey_operator.manifests.metadata import of_cluster
 
 if TYPE_CHECKING:
-    from valkey_operator.core.observed import Cluster
+    from valkey_operator.core.observed import Balancing, Cluster
     from valkey_operator.core.plan import ExternalService, HeadlessService, ServicePort
     from valkey_operator.manifests.metadata import Manifest
 
@@ -39,38 +39,40 @@ def headless_service(cluster: Cluster, _wanted: HeadlessService) -> Manifest:
 
 
 def external_service(cluster: Cluster, wanted: ExternalService) -> Manifest:
-    """A shard's Service with a port per node, each of which reaches one pod; or, without a shard, the Service over all that serve."""
-    return bootstrap_service(cluster, wanted) if wanted.shard is None else shard_service(cluster, wanted)
-
-
-def shard_service(cluster: Cluster, wanted: ExternalService) -> Manifest:
-    """One port per node; a port reaches the one pod whose container port has its target's name."""
-    shard = {names.SHARD_INDEX: str(wanted.shard)}
-    body = _external(cluster, wanted, labels={names.EXTERNAL_ACCESS: "shard"} | shard)
-    body["spec"] |= {
-        "selector": {names.CLUSTER: cluster.name} | shard,
-        # There is no other pod to send a client to. A server serves for a second before kubelet and EndpointSlice agree that it is Ready,
-        # and while it shuts down: clients were told of it, so its port must lead to it all that time.
-        "publishNotReadyAddresses": True,
-    }
-    return body
-
-
-def bootstrap_service(cluster: Cluster, wanted: ExternalService) -> Manifest:
-    """All pods whose server can tell the topology: `valkey.io/serving` is put on them by the operator, and they must be Ready."""
-    body = _external(cluster, wanted, labels={names.EXTERNAL_ACCESS: "bootstrap"})
-    body["spec"] |= {"selector": {names.CLUSTER: cluster.name, names.SERVING: "true"}, "publishNotReadyAddresses": False}
-    return body
-
-
-def _external(cluster: Cluster, wanted: ExternalService, *, labels: dict[str, str]) -> Manifest:
+    """A Service for external access: what the cloud adds to it (class, annotations, health-check port, finalizers) is not ours and stays."""
+    labels = {names.EXTERNAL_ACCESS: wanted.role.value}
+    if wanted.shard is not None:
+        labels[names.SHARD_INDEX] = str(wanted.shard)
     metadata = of_cluster(cluster, wanted.name, labels)
     if wanted.annotations:
         metadata["annotations"] = dict(wanted.annotations)
-    spec: Manifest = {"type": wanted.type, "ports": [_port(port) for port in wanted.ports]}
+    spec: Manifest = {
+        "type": wanted.type,
+        "selector": {names.CLUSTER: cluster.name, **wanted.selector},
+        "ports": [_port(port) for port in wanted.ports],
+        # A server serves for a second before kubelet and EndpointSlice agree that it is Ready, and while it shuts down: clients were told
+        # of it, so its port leads to it all that time.
+        "publishNotReadyAddresses": wanted.publish_not_ready,
+    }
     if wanted.traffic_policy is not None:
         spec["externalTrafficPolicy"] = wanted.traffic_policy
+    if wanted.ip_families:
+        spec["ipFamilies"] = list(wanted.ip_families)
+        spec["ipFamilyPolicy"] = "RequireDualStack" if len(wanted.ip_families) > 1 else "SingleStack"
+    if wanted.type == "LoadBalancer":
+        spec |= _balancing(wanted.balancing)
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+
+
+def _balancing(balancing: Balancing) -> Manifest:
+    body: Manifest = {}
+    if balancing.load_balancer_class is not None:
+        body["loadBalancerClass"] = balancing.load_balancer_class
+    if balancing.source_ranges:
+        body["loadBalancerSourceRanges"] = list(balancing.source_ranges)
+    if balancing.allocate_node_ports is not None:
+        body["allocateLoadBalancerNodePorts"] = balancing.allocate_node_ports
+    return body
 
 
 def _port(port: ServicePort) -> Manifest:

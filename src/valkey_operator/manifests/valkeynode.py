@@ -33,4 +33,6 @@ def _announcement(announce: Announcement) -> Manifest:
     body: Manifest = {"host": announce.host, "port": announce.port}
     if announce.client_ipv4:
         body["clientIPv4"] = announce.client_ipv4
+    if announce.client_ipv6:
+        body["clientIPv6"] = announce.client_ipv6
     return body

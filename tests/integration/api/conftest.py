@@ -1,11 +1,14 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from valkey_operator.api.schema import KINDS, Kind, crd
 
 ROOT = Path(__file__).parents[3]
 KUBECTL = Path(sys.executable).with_name("kubectl")
@@ -44,3 +47,26 @@ def kubectl(api_server: Path) -> Kubectl:
     run("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "deploy" / "crds"))
     run("wait", "--for=condition=Established", "--timeout=30s", "crd/valkeyclusters.valkey.io", "crd/valkeynodes.valkey.io")
     return run
+
+
+def in_group(kind: Kind, group: str) -> Any:
+    """The kind's definition in a group of its own, where no operator looks."""
+    document = json.loads(json.dumps(crd(kind)))
+    document["metadata"]["name"] = f"{kind.plural}.{group}"
+    document["spec"]["group"] = group
+    for names in ("categories", "shortNames"):
+        document["spec"]["names"].pop(names)
+    return document
+
+
+@pytest.fixture(scope="session")
+def quiet(kubectl: Kubectl) -> Iterator[str]:
+    """A group with the same kinds that no operator watches: for tests that store objects."""
+    group = "quiet.valkey.test"
+    definitions = [in_group(kind, group) for kind in KINDS]
+    names = [f"crd/{document['metadata']['name']}" for document in definitions]
+    kubectl("delete", *names, "--ignore-not-found")
+    kubectl("apply", "--server-side", "-f", "-", document=definitions)
+    kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+    yield group
+    kubectl("delete", *names)

@@ -263,6 +263,26 @@ REFUSED = (
         ),
     ),
     Refused(
+        "a bootstrap port that a shard asks for, without replicas",
+        node_port(nodePort={"startPort": 31200, "stride": 1, "bootstrapPort": 31202}),
+        (
+            (
+                "spec.externalAccess.nodePort.bootstrapPort: Invalid value: a node asks for this port already (startPort + n × stride + i): "
+                "choose one below startPort or above the last"
+            ),
+        ),
+    ),
+    Refused(
+        "a stride of nothing",
+        node_port(nodePort={"startPort": 31200, "stride": 0, "bootstrapPort": 31199}),
+        (
+            (
+                "spec.externalAccess.nodePort.stride: Invalid value: 0: spec.externalAccess.nodePort.stride in body should be greater than "
+                "or equal to 1"
+            ),
+        ),
+    ),
+    Refused(
         "a stride without a start",
         node_port(nodePort={"stride": 10}),
         ("spec.externalAccess.nodePort.stride: Forbidden: counts from startPort: set startPort too, or remove stride",),
@@ -475,6 +495,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "node ports as they come": node_port(),
     "node ports from a start": {**node_port(nodePort={"startPort": 31200, "stride": 10, "bootstrapPort": 31199}), "replicas": 2},
     "a stride of one without replicas": node_port(nodePort={"startPort": 31200, "stride": 1}),
+    "a bootstrap port after the last": node_port(nodePort={"startPort": 31200, "stride": 1, "bootstrapPort": 31203}),
     "the last port": node_port(nodePort={"startPort": 65533}),
     "a name per node": node_port(advertisedHost="{name}-{shard}-{node}.{namespace}.example.com", announceWhen="Always"),
     "one name for all": node_port(advertisedHost="valkey.example.com", bootstrapHost="{name}.{namespace}.example.com"),

@@ -2,7 +2,6 @@ import json
 import re
 
 import pytest
-import yaml
 
 from valkey_operator.api.cluster import ValkeyCluster
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason, State
@@ -67,31 +66,37 @@ NODE_STATUS = NodeStatus(
 )
 
 
-def applied(kubectl, kind, spec, status):
-    identity = {"apiVersion": "valkey.io/v1alpha1", "kind": kind, "metadata": {"name": "kinds"}}
-    kubectl("delete", kind, "kinds", "--ignore-not-found")
-    kubectl("create", "-f", "-", document={**identity, "spec": spec})
-    kubectl("apply", "--server-side", "--subresource=status", "-f", "-", document={**identity, "status": status})
+@pytest.fixture
+def stored(kubectl, quiet):
+    """Stores an object with its status and gives back how kubectl finds it."""
+    found = []
+
+    def store(kind, spec, status):
+        identity = {"apiVersion": f"{quiet}/v1alpha1", "kind": kind, "metadata": {"name": "kinds"}}
+        kubectl("create", "-f", "-", document={**identity, "spec": spec})
+        found.append(f"{kind.lower()}s.{quiet}/kinds")
+        kubectl("apply", "--server-side", "--subresource=status", "-f", "-", document={**identity, "status": status})
+        return found[-1]
+
+    yield store
+    for name in found:
+        kubectl("delete", name)
 
 
 @pytest.fixture
-def cluster(kubectl):
-    applied(kubectl, "ValkeyCluster", {"shards": 1, "externalAccess": {"enabled": True, "type": "NodePort"}}, STATUS.to_dict())
-    yield ValkeyCluster.parse(yaml.safe_load(kubectl("get", "vkc", "kinds", "-o", "yaml")))
-    kubectl("delete", "vkc", "kinds")
+def cluster(stored):
+    return stored("ValkeyCluster", {"shards": 1, "externalAccess": {"enabled": True, "type": "NodePort"}}, STATUS.to_dict())
 
 
 @pytest.fixture
-def node(kubectl):
+def node(stored):
     spec = {
         "cluster": "kinds",
         "shard": 0,
         "node": 0,
         "announce": {"host": "192.0.2.11", "port": 31200, "clientIPv4": "192.0.2.11"},
     }
-    applied(kubectl, "ValkeyNode", spec, NODE_STATUS.to_dict())
-    yield ValkeyNode.parse(yaml.safe_load(kubectl("get", "vkn", "kinds", "-o", "yaml")))
-    kubectl("delete", "vkn", "kinds")
+    return stored("ValkeyNode", spec, NODE_STATUS.to_dict())
 
 
 def table(text):
@@ -101,22 +106,24 @@ def table(text):
     return {name: row[start:end].strip() for (start, name), end in zip(columns, ends, strict=True) if name != "AGE"}
 
 
-def test_a_stored_cluster_is_read_as_it_was_written(cluster):
-    assert cluster.metadata.name == "kinds"
-    assert cluster.metadata.namespace == "default"
-    assert cluster.metadata.generation == 1
-    assert len(cluster.metadata.uid) == 36
-    assert cluster.spec.replicas == 0
-    assert cluster.status == STATUS
+def test_a_stored_cluster_is_read_as_it_was_written(kubectl, cluster):
+    read = ValkeyCluster.parse(json.loads(kubectl("get", cluster, "-o", "json")))
+    assert read.metadata.name == "kinds"
+    assert read.metadata.namespace == "default"
+    assert read.metadata.generation == 1
+    assert len(read.metadata.uid) == 36
+    assert read.spec.replicas == 0
+    assert read.status == STATUS
 
 
-def test_a_stored_node_is_read_as_it_was_written(node):
-    assert node.spec.announce.client_ipv4 == "192.0.2.11"
-    assert node.status == NODE_STATUS
+def test_a_stored_node_is_read_as_it_was_written(kubectl, node):
+    read = ValkeyNode.parse(json.loads(kubectl("get", node, "-o", "json")))
+    assert read.spec.announce.client_ipv4 == "192.0.2.11"
+    assert read.status == NODE_STATUS
 
 
 def test_kubectl_shows_clusters_in_useful_columns(kubectl, cluster):
-    assert table(kubectl("get", "vkc", cluster.metadata.name)) == {
+    assert table(kubectl("get", cluster)) == {
         "NAME": "kinds",
         "STATE": "Ready",
         "SHARDS": "1",
@@ -126,13 +133,13 @@ def test_kubectl_shows_clusters_in_useful_columns(kubectl, cluster):
 
 
 def test_kubectl_shows_where_to_begin_when_asked_for_more(kubectl, cluster):
-    wide = table(kubectl("get", "vkc", cluster.metadata.name, "-o", "wide"))
+    wide = table(kubectl("get", cluster, "-o", "wide"))
     assert wide["BOOTSTRAP"] == "192.0.2.11:31199"
     assert wide["REASON"] == "ClusterHealthy"
 
 
 def test_kubectl_shows_nodes_in_useful_columns(kubectl, node):
-    assert table(kubectl("get", "vkn", node.metadata.name)) == {
+    assert table(kubectl("get", node)) == {
         "NAME": "kinds",
         "CLUSTER": "kinds",
         "SHARD": "0",
@@ -144,10 +151,15 @@ def test_kubectl_shows_nodes_in_useful_columns(kubectl, node):
     }
 
 
-def test_one_category_shows_both_kinds(kubectl, cluster, node):
-    said = kubectl("get", "valkey", "-o", "name").splitlines()
-    assert f"valkeycluster.valkey.io/{cluster.metadata.name}" in said
-    assert f"valkeynode.valkey.io/{node.metadata.name}" in said
+def test_one_category_holds_both_kinds(kubectl):
+    said = kubectl("api-resources", "--categories=valkey", "-o", "name")
+    assert set(said.split()) == {"valkeyclusters.valkey.io", "valkeynodes.valkey.io"}
+
+
+@pytest.mark.parametrize(("short", "crd"), [("vkc", "valkeyclusters.valkey.io"), ("vkn", "valkeynodes.valkey.io")])
+def test_the_short_names_work(kubectl, short, crd):
+    assert "\nGROUP: valkey.io\n" in "\n" + re.sub(r" +", " ", kubectl("explain", short))
+    assert kubectl("auth", "can-i", "get", short).strip() == kubectl("auth", "can-i", "get", crd).strip() == "yes"
 
 
 def test_kubectl_explains_a_field_in_the_words_of_the_model(kubectl):

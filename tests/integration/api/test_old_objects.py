@@ -1,11 +1,10 @@
 """Objects that were stored before a rule existed stay alive: their status is written, their finalizers go, all else may change."""
 
-import json
-
 import pytest
 import yaml
 
-from valkey_operator.api.schema import CLUSTER, crd
+from integration.api.conftest import in_group
+from valkey_operator.api.schema import CLUSTER
 
 GROUP = "older.valkey.test"
 CRD = f"valkeyclusters.{GROUP}"
@@ -30,11 +29,7 @@ DOOMED = "a-deleted.cluster-with-a-name-that-is-much-too-long"
 
 def definition(*, rules: bool):
     """The CRD in a group of its own; without rules it takes anything."""
-    document = json.loads(json.dumps(crd(CLUSTER)))
-    document["metadata"]["name"] = CRD
-    document["spec"]["group"] = GROUP
-    document["spec"]["names"].pop("categories")
-    document["spec"]["names"]["shortNames"] = []
+    document = in_group(CLUSTER, GROUP)
     if not rules:
         document["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
             "type": "object",

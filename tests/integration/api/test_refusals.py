@@ -76,13 +76,13 @@ def test_a_name_of_39_characters_is_accepted(kubectl):
 
 
 @pytest.fixture
-def stored(kubectl):
-    """A stored cluster with external access and pinned zones."""
+def stored(kubectl, quiet):
+    """Kind and name of a stored cluster with external access and pinned zones."""
     spec = {**node_port(advertisedHost="{name}.example.com"), "scheduling": {"zone": {"pinning": {"zones": ["a", "b"]}}}}
-    kubectl("delete", "vkc", "changing", "--ignore-not-found")
-    kubectl("create", "-f", "-", document=cluster("changing", spec))
-    yield "changing"
-    kubectl("delete", "vkc", "changing", "--ignore-not-found")
+    document = {**cluster("changing", spec), "apiVersion": f"{quiet}/v1alpha1"}
+    kubectl("create", "-f", "-", document=document)
+    yield f"valkeyclusters.{quiet}/changing"
+    kubectl("delete", f"valkeyclusters.{quiet}", "changing")
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,7 @@ def stored(kubectl):
     ],
 )
 def test_what_cannot_change_yet_says_what_to_do_instead(kubectl, stored, patch, line):
-    assert (
-        kubectl.refusal("patch", "vkc", stored, "--type=merge", "-p", patch) == f'The ValkeyCluster "changing" is invalid: {line}'
-    )
+    assert kubectl.refusal("patch", stored, "--type=merge", "-p", patch) == f'The ValkeyCluster "changing" is invalid: {line}'
 
 
 @pytest.mark.parametrize(
@@ -116,4 +114,4 @@ def test_what_cannot_change_yet_says_what_to_do_instead(kubectl, stored, patch, 
     ],
 )
 def test_everything_else_may_change(kubectl, stored, patch):
-    assert kubectl("patch", "vkc", stored, "--type=merge", "-p", patch) == "valkeycluster.valkey.io/changing patched\n"
+    assert kubectl("patch", stored, "--type=merge", "-p", patch) == "valkeycluster.quiet.valkey.test/changing patched\n"

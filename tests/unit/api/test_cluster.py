@@ -80,7 +80,7 @@ def test_all_mistakes_are_told_at_once_by_field_and_without_values():
             "of passwordSecret"
         ),
         "spec.users[2].name: Field required",
-        "spec.externalAccess.type: Input should be 'NodePort'",
+        "spec.externalAccess.type: Input should be 'Ingress', 'LoadBalancer' or 'NodePort'",
         ("spec.externalAccess.advertisedHost: has an unknown placeholder: known here are {name}, {namespace}, {shard}, {node}"),
         "spec.externalAccess.nodePort.startPort: Input should be less than or equal to 65535",
         "spec.containers[0].name: Field required",

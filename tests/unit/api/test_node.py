@@ -15,9 +15,9 @@ def test_a_node_announces_its_own_address_unless_told():
 
 
 def test_a_node_is_told_a_pair_and_the_address_behind_it():
-    announce = {"host": "192.0.2.1", "port": 31200, "clientIPv4": "192.0.2.1"}
+    announce = {"host": "192.0.2.1", "port": 31200, "clientIPv4": "192.0.2.1", "clientIPv6": "2001:db8::1"}
     node = ValkeyNode.parse(stored({"cluster": "orders", "shard": 0, "node": 1, "announce": announce}))
-    assert node.spec.announce == Announce(host="192.0.2.1", port=31200, client_ipv4="192.0.2.1")
+    assert node.spec.announce == Announce(host="192.0.2.1", port=31200, client_ipv4="192.0.2.1", client_ipv6="2001:db8::1")
     assert node.spec.to_dict() == {"cluster": "orders", "shard": 0, "node": 1, "announce": announce}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from valkey_operator.controllers import views
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import AllocatedPort, Announcement, Machine, NodeRecord, Service, Workload
+from valkey_operator.core.observed import AllocatedPort, Announcement, Balancing, Ingress, Machine, NodeRecord, Service, Workload
 
 LABELS = {"valkey.io/cluster": "orders", "valkey.io/shard-index": "1", "valkey.io/node-index": "0"}
 MANAGED = {
@@ -37,7 +37,14 @@ def cluster(**changed):
     return {
         "apiVersion": "valkey.io/v1alpha1",
         "kind": "ValkeyCluster",
-        "metadata": {"name": "orders", "namespace": "shop", "uid": "u0", "generation": 2, "labels": {"team": "checkout"}},
+        "metadata": {
+            "name": "orders",
+            "namespace": "shop",
+            "uid": "u0",
+            "generation": 2,
+            "creationTimestamp": "2026-03-01T10:00:00Z",
+            "labels": {"team": "checkout"},
+        },
         "spec": {"shards": 3, "replicas": 1, "terminationGracePeriodSeconds": 45},
         "status": {"state": "Ready", "readyShards": 3},
         **changed,
@@ -130,6 +137,8 @@ def test_a_service_tells_the_ports_that_were_allocated():
         },
         "spec": {
             "type": "NodePort",
+            "selector": {"valkey.io/cluster": "orders", "valkey.io/shard-index": "1"},
+            "externalTrafficPolicy": "Cluster",
             "ports": [
                 {"name": "np-0", "port": 31201, "nodePort": 31201, "targetPort": "valkey-1-0", "protocol": "TCP"},
                 {"name": "np-1", "port": 6380, "nodePort": 30777, "targetPort": "valkey-1-1", "protocol": "TCP"},
@@ -143,8 +152,27 @@ def test_a_service_tells_the_ports_that_were_allocated():
         type="NodePort",
         created=datetime(2026, 3, 1, 10, 0, tzinfo=UTC),
         deleting=False,
-        ports=(AllocatedPort("np-0", 31201, 31201), AllocatedPort("np-1", 6380, 30777)),
+        ports=(AllocatedPort("np-0", 31201, 31201, "valkey-1-0"), AllocatedPort("np-1", 6380, 30777, "valkey-1-1")),
+        selector={"valkey.io/shard-index": "1"},
+        traffic_policy="Cluster",
     )
+
+
+def test_a_load_balancer_tells_what_it_was_given_and_what_was_asked_of_it():
+    obj = {
+        "kind": "Service",
+        "metadata": {"name": "orders-1", "namespace": "shop", "uid": "u3", "creationTimestamp": "2026-03-01T10:00:00Z"},
+        "spec": {
+            "type": "LoadBalancer",
+            "loadBalancerClass": "example.com/balancer",
+            "loadBalancerSourceRanges": ["203.0.113.0/24"],
+            "allocateLoadBalancerNodePorts": False,
+        },
+        "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.20"}, {"hostname": "balancer.example.com"}]}},
+    }
+    view = views.service(obj).view
+    assert view.ingress == (Ingress(ip="192.0.2.20"), Ingress(hostname="balancer.example.com"))
+    assert view.balancing == Balancing("example.com/balancer", ("203.0.113.0/24",), allocate_node_ports=False)
 
 
 def test_the_headless_service_is_of_no_kind_of_external_access():

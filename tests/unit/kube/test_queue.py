@@ -2,7 +2,7 @@ import asyncio
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from valkey_operator.kube.queue import Queue
@@ -167,6 +167,7 @@ def test_a_key_meant_for_a_worker_that_is_cancelled_goes_to_another(virtual):
     virtual(story())
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     seed=st.integers(0, 2**32),
     workers=st.integers(1, 4),

@@ -1,13 +1,16 @@
 from golden.orders import orders
-from valkey_operator.core.plan import ExternalService, HeadlessService, ServicePort
+from valkey_operator.core.observed import Balancing
+from valkey_operator.core.plan import ExternalService, HeadlessService, ServicePort, ServiceRole
 from valkey_operator.manifests.service import external_service, headless_service
 
 
 def shard_service(**changed):
     wanted = {
         "name": "orders-0",
+        "role": ServiceRole.SHARD,
         "shard": 0,
         "type": "NodePort",
+        "selector": {"valkey.io/shard-index": "0"},
         "ports": (ServicePort(name="np-0", port=6379, target="valkey-0-0"),),
     }
     return external_service(orders(), ExternalService(**(wanted | changed)))
@@ -43,9 +46,24 @@ def test_a_port_of_a_shard_leads_to_its_pod_as_long_as_the_server_answers_ready_
 
 
 def test_the_service_of_all_shards_leads_only_to_ready_pods_that_serve():
-    spec = shard_service(name="orders", shard=None)["spec"]
+    selector = {"valkey.io/serving": "true"}
+    spec = shard_service(name="orders", role=ServiceRole.BOOTSTRAP, shard=None, selector=selector, publish_not_ready=False)["spec"]
     assert spec["selector"] == {"valkey.io/cluster": "orders", "valkey.io/serving": "true"}
     assert spec["publishNotReadyAddresses"] is False
+
+
+def test_what_is_asked_of_a_balancer_is_asked_only_while_there_is_one():
+    balancing = Balancing(load_balancer_class="example.com/balancer", source_ranges=("203.0.113.0/24",), allocate_node_ports=False)
+    spec = shard_service(type="LoadBalancer", balancing=balancing)["spec"]
+    assert spec["loadBalancerClass"] == "example.com/balancer"
+    assert spec["loadBalancerSourceRanges"] == ["203.0.113.0/24"]
+    assert spec["allocateLoadBalancerNodePorts"] is False
+    assert "loadBalancerClass" not in shard_service(type="NodePort", balancing=balancing)["spec"]
+
+
+def test_two_families_are_asked_for_as_dual_stack():
+    spec = shard_service(ip_families=("IPv4", "IPv6"))["spec"]
+    assert (spec["ipFamilies"], spec["ipFamilyPolicy"]) == (["IPv4", "IPv6"], "RequireDualStack")
 
 
 def test_annotations_and_traffic_policy_are_there_only_when_wanted():

@@ -1,0 +1,156 @@
+"""Type LoadBalancer: a balancer per shard with a port per node, per node, or one in all. A port reaches one node, never several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from valkey_operator.api.conditions import Reason
+from valkey_operator.api.external_access import LoadBalancerScope
+from valkey_operator.core import hosts, names, ports
+from valkey_operator.core.hosts import Missing
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Announcement, Balancing
+from valkey_operator.core.plan import ServicePort
+from valkey_operator.core.service_parts import bootstrap_service, node_service, shard_service
+from valkey_operator.core.times import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from valkey_operator.core.observed import Cluster, Observed, Service
+    from valkey_operator.core.plan import ExternalService
+
+BOOTSTRAP = "lb-bootstrap"
+
+
+def services(observed: Observed) -> Iterator[ExternalService]:
+    """The balancers that the scope asks for, and, unless one serves all, one over all shards."""
+    cluster = observed.cluster
+    match cluster.spec.external_access.load_balancer_scope:
+        case LoadBalancerScope.SHARD:
+            yield from (_of_shard(observed, shard) for shard in range(cluster.spec.shards))
+        case LoadBalancerScope.NODE:
+            yield from (_of_node(observed, index) for index in _nodes(cluster))
+        case LoadBalancerScope.CLUSTER:
+            yield _of_cluster(observed)
+            return
+    if cluster.spec.external_access.bootstrap_service:
+        yield _of_all_shards(observed)
+
+
+def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
+    """The port of each node at the advertised host, else at its balancer's address."""
+    wanted = {service.name: service for service in services(observed)}
+    return {index: _endpoint(observed, index, wanted) for index in _nodes(observed.cluster)}
+
+
+def _endpoint(observed: Observed, index: NodeIndex, wanted: Mapping[str, ExternalService]) -> Announcement | Missing:
+    name = _service_of(observed.cluster, index)
+    service = observed.services.get(name)
+    port = _read_back(service, wanted[name], names.container_port(index))
+    if service is None or service.deleting or port is None or service.type != "LoadBalancer":
+        return Missing(Reason.ALLOCATING_PORTS, f"Service {name} has no port for node {index} yet")
+    addresses = hosts.balancer_addresses(service)
+    if not addresses:
+        said = observed.service_warnings.get(name, "")
+        return Missing(
+            Reason.WAITING_FOR_LOAD_BALANCER,
+            f"Service {name} waits for its load balancer since {stamp(service.created)}" + (f": {said}" if said else ""),
+        )
+    host = hosts.host(observed, index, addresses)
+    return host if isinstance(host, Missing) else Announcement(host.name, port, host.ipv4, host.ipv6)
+
+
+def bootstrap(observed: Observed) -> tuple[str, ...]:
+    """The bootstrap host, else the addresses of the balancer over all shards."""
+    cluster = observed.cluster
+    if not cluster.spec.external_access.bootstrap_service:
+        return ()
+    one = cluster.spec.external_access.load_balancer_scope is LoadBalancerScope.CLUSTER
+    wanted = _of_cluster(observed) if one else _of_all_shards(observed)
+    service = observed.services.get(wanted.name)
+    port = _read_back(service, wanted, names.CLIENT_PORT)
+    if service is None or port is None or not service.ingress:
+        return ()
+    host = hosts.bootstrap(cluster)
+    listed = (host,) if host is not None else hosts.balancer_addresses(service)
+    return tuple(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in listed)
+
+
+def _nodes(cluster: Cluster) -> Iterator[NodeIndex]:
+    return names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas)
+
+
+def _of_shard(observed: Observed, shard: int) -> ExternalService:
+    cluster, port = observed.cluster, observed.cluster.spec.external_access.port
+    live = observed.services.get(names.shard_service(cluster.name, shard))
+    nodes = (NodeIndex(shard, node) for node in range(cluster.spec.replicas + 1))
+    wanted = _ports(live, [(f"lb-{index.node}", port + index.node, names.container_port(index)) for index in nodes])
+    return shard_service(cluster, shard, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
+
+
+def _of_node(observed: Observed, index: NodeIndex) -> ExternalService:
+    cluster = observed.cluster
+    live = observed.services.get(names.node_service(cluster.name, index))
+    wanted = _ports(live, [(f"lb-{index.node}", cluster.spec.external_access.port, names.container_port(index))])
+    return node_service(cluster, index, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
+
+
+def _of_all_shards(observed: Observed) -> ExternalService:
+    cluster = observed.cluster
+    live = observed.services.get(names.bootstrap_service(cluster.name))
+    wanted = _ports(live, [(BOOTSTRAP, cluster.spec.external_access.port, names.CLIENT_PORT)])
+    return bootstrap_service(cluster, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
+
+
+def _of_cluster(observed: Observed) -> ExternalService:
+    """All nodes behind one address, each at a port of its own, and the all-shards port at `advertisedPort` itself."""
+    cluster, access = observed.cluster, observed.cluster.spec.external_access
+    live = observed.services.get(names.bootstrap_service(cluster.name))
+    places: list[_Place] = [(BOOTSTRAP, access.port, names.CLIENT_PORT)] if access.bootstrap_service else []
+    nodes = enumerate(_nodes(cluster), start=1)
+    places += [(f"lb-{index}", access.port + number, names.container_port(index)) for number, index in nodes]
+    return bootstrap_service(cluster, type_="LoadBalancer", ports=_ports(live, places), balancing=_balancing(cluster))
+
+
+_Place = tuple[str, int, str | int]
+"""The name of a port, the number that it prefers, and where it leads."""
+
+
+def _ports(live: Service | None, places: list[_Place]) -> tuple[ServicePort, ...]:
+    """The ports of a Service, those that it has with the numbers that they have."""
+    wanted = []
+    own = {place for place, _, _ in places}
+    taken = {port.port for port in live.ports if port.name not in own} if live is not None else set()
+    for place, preferred, target in places:
+        name, number = ports.settled(live, place, preferred=preferred, taken=taken)
+        taken.add(number)
+        wanted.append(ServicePort(name, number, target))
+    return tuple(wanted)
+
+
+def _read_back(service: Service | None, wanted: ExternalService, target: str | int) -> int | None:
+    """The number under which a Service really leads to a target, None while it is not as wanted."""
+    port = next((port for port in wanted.ports if port.target == target), None)
+    live = service.port(port.name) if service is not None and port is not None else None
+    return live.port if live is not None else None
+
+
+def _service_of(cluster: Cluster, index: NodeIndex) -> str:
+    """The name of the Service that leads to a node."""
+    match cluster.spec.external_access.load_balancer_scope:
+        case LoadBalancerScope.SHARD:
+            return names.shard_service(cluster.name, index.shard)
+        case LoadBalancerScope.NODE:
+            return names.node_service(cluster.name, index)
+        case LoadBalancerScope.CLUSTER:
+            return names.bootstrap_service(cluster.name)
+
+
+def _balancing(cluster: Cluster) -> Balancing:
+    access = cluster.spec.external_access
+    return Balancing(
+        load_balancer_class=access.load_balancer_class,
+        source_ranges=access.load_balancer_source_ranges,
+        allocate_node_ports=access.allocate_load_balancer_node_ports,
+    )

@@ -1,0 +1,128 @@
+"""External access in one pass: Services, endpoints, announcements, draining, and the word that the status has for all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core import places, settings, tls, transition
+from valkey_operator.core.access import access
+from valkey_operator.core.access_status import draining, external_status, lack
+from valkey_operator.core.exposure import shard_addressed
+from valkey_operator.core.health import Lack
+from valkey_operator.core.observed import Server
+from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, KillClients, Record, Remove, Tell
+from valkey_operator.core.times import parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
+    from valkey_operator.core.access import Access
+    from valkey_operator.core.access_status import Draining
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Announcement, Observed
+    from valkey_operator.core.plan import Action
+    from valkey_operator.core.topology import Topology
+    from valkey_operator.core.transition import Services
+
+KILLING = timedelta(seconds=2.5)
+"""How long clients of a demoted node are sent away again and again: kube-proxy moves new connections within 0.9 s, old ones never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What external access is and needs now."""
+
+    access: Access
+    services: Services
+    drain: Draining | None
+    lack: Lack | None
+    """What keeps it from being ready; None when it is ready, or off with nothing left of it."""
+    status: ExternalAccessStatus | None
+
+
+def outside(observed: Observed, topology: Topology, *, now: datetime) -> Outside:
+    """Everything about external access, from what was observed."""
+    found = access(observed, now=now)
+    services = transition.services(observed, topology, drained=False)
+    drain = draining(observed, topology, found, services.leftovers, now=now)
+    if drain is not None and drain.over(now):
+        services = transition.services(observed, topology, drained=True)
+    missing = _lack(observed, topology, found, services, drain, now=now)
+    status = external_status(observed, topology, found, services, ready=missing is None, drain=drain)
+    return Outside(found, services, drain, missing, status)
+
+
+def service_actions(services: Services) -> Iterator[Action]:
+    """Services made, changed in place, and removed once nobody needs them."""
+    yield from (Ensure(service) for service in services.ensured)
+    yield from (Remove("Service", service.name, service.uid) for service in services.removed)
+
+
+def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> Iterator[Action]:
+    """What each node announces: changed as one action where record or server differ, kept in record and file otherwise."""
+    secured = observed.tls is not None
+    version = min((server.version for server in observed.reachable().values()), default=settings.CLIENT_PORT_SINCE)
+    for index, announcement in records.items():
+        record = observed.records.get(index)
+        if record is None:
+            continue
+        place = places.place(observed, index)
+        # A certificate may not cover the address that a server begins with by itself.
+        written = announcement or (place if places.named_place(observed, index) is not None else None)
+        has_file = written is not None or index in observed.files
+        file = AnnounceFile(index, record.uid, settings.announce_file(written, version=version, tls=secured)) if has_file else None
+        wanted = Record(index, announcement)
+        server, pair = observed.servers.get(index), announcement or place
+        values: Mapping[str, str] = {}
+        if isinstance(server, Server) and pair is not None:
+            values = settings.announcing(pair, version=server.version, tls=secured)
+        differs = isinstance(server, Server) and bool(settings.drift(values, server.config))
+        if record.announce != announcement or differs:
+            yield Announce(index, wanted, file, values if differs else None)
+        else:
+            yield Ensure(wanted)
+            if file is not None:
+                yield Ensure(file)
+
+
+def send_away(observed: Observed, statuses: Mapping[NodeIndex, NodeStatus], *, now: datetime) -> Iterator[Action]:
+    """Where a shard has one endpoint for all its nodes: clients that still sit on a node which was primary until a moment ago are cut off."""
+    if not shard_addressed(observed.cluster):
+        return
+    for index, status in statuses.items():
+        if _demoted(status, now) and isinstance(observed.servers.get(index), Server):
+            yield Tell(index, KillClients("normal"))
+            yield Tell(index, KillClients("pubsub"))
+
+
+def is_sending_away(observed: Observed, statuses: Mapping[NodeIndex, NodeStatus], *, now: datetime) -> bool:
+    """Whether some node was demoted so recently that its clients may have come back to it."""
+    return shard_addressed(observed.cluster) and any(_demoted(status, now) for status in statuses.values())
+
+
+def _demoted(status: NodeStatus, now: datetime) -> bool:
+    return status.demoted_at is not None and now < parsed(status.demoted_at) + KILLING
+
+
+def _lack(
+    observed: Observed, topology: Topology, found: Access, services: Services, drain: Draining | None, *, now: datetime
+) -> Lack | None:
+    if found.enabled:
+        uncertified = tls.lack(observed, now=now)
+        if uncertified is not None:
+            return uncertified
+        missing = lack(observed, topology, found)
+        return Lack(missing.reason, missing.message) if missing is not None else None
+    if not services.leftovers:
+        return None
+    if drain is None:
+        return Lack(Reason.ANNOUNCING, "external access is off; servers are being told to announce their places inside")
+    return Lack(
+        Reason.DRAINING,
+        f"external access is off; its Services stay for clients with old endpoints until {drain.until:%H:%M:%S} UTC",
+    )

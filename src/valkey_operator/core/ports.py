@@ -1,0 +1,44 @@
+"""Port numbers of Services: what is allocated stays, what is new takes the number that it prefers, or the lowest free one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from valkey_operator.core.observed import Service
+
+LAST = 65535
+
+_NAME = re.compile(r"(?P<kind>np|lb|sni)-(?P<place>bootstrap|shard|\d+(?:-\d+)?)(?:-p(?P<port>\d+))?")
+
+
+def kind_of(name: str) -> str:
+    """Of which kind of external access a Service's port is: np, lb, sni; empty for none."""
+    match = _NAME.fullmatch(name)
+    return match["kind"] if match else ""
+
+
+def settled(live: Service | None, name: str, *, preferred: int, taken: set[int]) -> tuple[str, int]:
+    """The name and number of a port that a user chooses the number of: `lb-0` with the preferred number, read back where it exists.
+
+    A port never moves. When the user asks for another number the port with the new one gets a name of its own (`lb-0-p7000`) and stands
+    beside the old one until nobody holds the old endpoint any more. A port that has a number only because the preferred one was `taken`
+    by another port of the Service is not moved to the preferred one either.
+    """
+    moved = f"{name}-p{preferred}"
+    ports = {port.name: port.port for port in live.ports} if live is not None else {}
+    if moved in ports:
+        return moved, ports[moved]
+    if name in ports and (ports[name] == preferred or preferred in taken):
+        return name, ports[name]
+    number = free(preferred, taken | set(ports.values()) if name in ports else taken)
+    return (moved if name in ports else name), number
+
+
+def free(preferred: int, taken: set[int]) -> int:
+    """The lowest number from the preferred one up that is not taken; past the last port there is none, and the API server says so."""
+    number = preferred
+    while number in taken:
+        number += 1
+    return number

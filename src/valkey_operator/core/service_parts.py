@@ -1,0 +1,88 @@
+"""What Services for external access have in common, whatever their type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from valkey_operator.api import template
+from valkey_operator.core import names
+from valkey_operator.core.observed import Balancing
+from valkey_operator.core.plan import ExternalService, ServiceRole
+
+if TYPE_CHECKING:
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Cluster
+    from valkey_operator.core.plan import ServicePort
+
+
+NO_BALANCING = Balancing()
+
+
+def shard_service(
+    cluster: Cluster,
+    shard: int,
+    *,
+    type_: str,
+    ports: tuple[ServicePort, ...],
+    balancing: Balancing = NO_BALANCING,
+    role: str = "",
+) -> ExternalService:
+    """The Service of one shard; with a `role`, of its pods of that role."""
+    service = ExternalService(
+        name=names.shard_service(cluster.name, shard),
+        role=ServiceRole.SHARD,
+        type=type_,
+        ports=ports,
+        selector={names.SHARD_INDEX: str(shard)} | ({names.ROLE: role} if role else {}),
+        shard=shard,
+        balancing=balancing,
+    )
+    return _as_told(service, cluster, shard=shard)
+
+
+def node_service(
+    cluster: Cluster, index: NodeIndex, *, type_: str, ports: tuple[ServicePort, ...], balancing: Balancing = NO_BALANCING
+) -> ExternalService:
+    """The Service of one node."""
+    service = ExternalService(
+        name=names.node_service(cluster.name, index),
+        role=ServiceRole.NODE,
+        type=type_,
+        ports=ports,
+        selector={names.SHARD_INDEX: str(index.shard), names.NODE_INDEX: str(index.node)},
+        shard=index.shard,
+        balancing=balancing,
+    )
+    return _as_told(service, cluster, shard=index.shard, node=index.node)
+
+
+def bootstrap_service(
+    cluster: Cluster, *, type_: str, ports: tuple[ServicePort, ...], balancing: Balancing = NO_BALANCING
+) -> ExternalService:
+    """The Service over all pods that serve: an empty server that is Ready would tell a client nothing."""
+    service = ExternalService(
+        name=names.bootstrap_service(cluster.name),
+        role=ServiceRole.BOOTSTRAP,
+        type=type_,
+        ports=ports,
+        selector={names.SERVING: "true"},
+        balancing=balancing,
+        publish_not_ready=False,
+    )
+    return _as_told(service, cluster)
+
+
+def _as_told(service: ExternalService, cluster: Cluster, *, shard: int | None = None, node: int | None = None) -> ExternalService:
+    """The Service with what the user says of every Service made for external access."""
+    access = cluster.spec.external_access
+    policy = access.external_traffic_policy if service.type != "ClusterIP" else None
+    return replace(
+        service,
+        annotations={
+            key: template.render(value, name=cluster.name, namespace=cluster.namespace, shard=shard, node=node)
+            for key, value in access.service_annotations.items()
+        },
+        traffic_policy=policy.value if policy is not None else None,
+        ip_families=tuple(family.value for family in access.ip_families),
+    )

@@ -1,0 +1,92 @@
+"""Type Ingress: hosts tell nodes apart, all on one port; whoever routes by SNI finds a ClusterIP Service behind each host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from valkey_operator.api import template
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core import hosts, names, ports
+from valkey_operator.core.hosts import Missing
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Announcement
+from valkey_operator.core.plan import ServicePort
+from valkey_operator.core.service_parts import bootstrap_service, node_service, shard_service
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from valkey_operator.core.observed import Cluster, Observed, Service
+    from valkey_operator.core.plan import ExternalService
+
+BOOTSTRAP = "sni-bootstrap"
+SHARD = "sni-shard"
+
+
+def by_node(cluster: Cluster) -> bool:
+    """Whether the template gives each node a host of its own."""
+    return "node" in template.placeholders(cluster.spec.external_access.advertised_host or "")
+
+
+def services(observed: Observed) -> Iterator[ExternalService]:
+    """One Service per shard (its primary), one over all shards, and one per node where hosts tell nodes apart."""
+    cluster = observed.cluster
+    for shard in range(cluster.spec.shards):
+        live = observed.services.get(names.shard_service(cluster.name, shard))
+        yield shard_service(cluster, shard, type_="ClusterIP", ports=(_port(cluster, live, SHARD),), role="primary")
+    if by_node(cluster):
+        for index in names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas):
+            live = observed.services.get(names.node_service(cluster.name, index))
+            yield node_service(cluster, index, type_="ClusterIP", ports=(_port(cluster, live, _node_port(index)),))
+    if cluster.spec.external_access.bootstrap_service:
+        live = observed.services.get(names.bootstrap_service(cluster.name))
+        yield bootstrap_service(cluster, type_="ClusterIP", ports=(_port(cluster, live, BOOTSTRAP),))
+
+
+def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
+    """The advertised host of each node at the advertised port, once the Service that its route leads to is there."""
+    spec = observed.cluster.spec
+    return {index: _endpoint(observed, index) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas)}
+
+
+def _endpoint(observed: Observed, index: NodeIndex) -> Announcement | Missing:
+    cluster = observed.cluster
+    if by_node(cluster):
+        name, place = names.node_service(cluster.name, index), _node_port(index)
+    else:
+        name, place = names.shard_service(cluster.name, index.shard), SHARD
+    service = observed.services.get(name)
+    number = cluster.spec.external_access.port
+    if service is None or service.deleting or not _has(service, place, number):
+        return Missing(Reason.ALLOCATING_PORTS, f"Service {name} does not have port {number} yet")
+    host = hosts.host(observed, index, ())
+    return host if isinstance(host, Missing) else Announcement(host.name, number, host.ipv4, host.ipv6)
+
+
+def bootstrap(observed: Observed) -> tuple[str, ...]:
+    """The bootstrap host; else the hosts of the shards, any of which a client can begin with."""
+    cluster = observed.cluster
+    number = cluster.spec.external_access.port
+    service = observed.services.get(names.bootstrap_service(cluster.name))
+    if service is None or not _has(service, BOOTSTRAP, number):
+        return ()
+    host = hosts.bootstrap(cluster)
+    if host is not None:
+        return (f"{host}:{number}",)
+    first = (hosts.advertised(cluster, NodeIndex(shard, 0)) for shard in range(min(cluster.spec.shards, 3)))
+    return tuple(f"{name}:{number}" for name in first if name is not None)
+
+
+def _node_port(index: NodeIndex) -> str:
+    return f"sni-{index.node}"
+
+
+def _port(cluster: Cluster, live: Service | None, place: str) -> ServicePort:
+    """The advertised port, which is the Service's own too, so that the same name works inside when it leads to the ClusterIP."""
+    others = {port.port for port in live.ports if ports.kind_of(port.name) != "sni"} if live is not None else set()
+    name, number = ports.settled(live, place, preferred=cluster.spec.external_access.port, taken=others)
+    return ServicePort(name, number, names.CLIENT_PORT)
+
+
+def _has(service: Service, place: str, number: int) -> bool:
+    return any(port.port == number and (port.name == place or port.name.startswith(f"{place}-p")) for port in service.ports)

@@ -1,0 +1,96 @@
+"""Changing Services in place: old ports beside new ones and the wider type of both, until clients have forgotten the old endpoints.
+
+Services keep their names through every change of type, scope, port or template. What the present spec does not want any more is not a
+list that somebody keeps but what is there and not wanted; it goes `drainSeconds` after every server tells the new endpoints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from valkey_operator.api.external_access import ExternalAccessType, LoadBalancerScope
+from valkey_operator.core import names
+from valkey_operator.core.exposure import exposure
+from valkey_operator.core.plan import ExternalService, ServicePort
+
+if TYPE_CHECKING:
+    from valkey_operator.core.observed import AllocatedPort, Cluster, Observed, Service
+    from valkey_operator.core.topology import Topology
+
+_WIDTH = ("ClusterIP", "NodePort", "LoadBalancer")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The Services for external access: how they should be now, and what of them only old endpoints need."""
+
+    ensured: tuple[ExternalService, ...]
+    removed: tuple[Service, ...]
+    leftovers: tuple[str, ...]
+    """`service` or `service:port` of what the present spec does not want."""
+
+
+def wanted_services(observed: Observed) -> tuple[ExternalService, ...]:
+    """The Services that the present spec needs in the end."""
+    if not observed.cluster.spec.external_access.enabled:
+        return ()
+    return tuple(exposure(observed.cluster).services(observed))
+
+
+def services(observed: Observed, topology: Topology, *, drained: bool) -> Services:
+    """The Services as they should be now; `drained`: whether old endpoints may go. One that is being deleted is left alone until it is gone."""
+    wanted = {service.name: service for service in wanted_services(observed)}
+    live = {name: service for name, service in observed.services.items() if service.kind}
+    unwanted = [service for name, service in sorted(live.items()) if name not in wanted]
+    old = {name: _old_ports(service, live.get(name)) for name, service in wanted.items()}
+    return Services(
+        ensured=tuple(
+            _with_old(service, live.get(name), () if drained else old[name], topology)
+            for name, service in wanted.items()
+            if not (name in live and live[name].deleting)
+        ),
+        removed=tuple(service for service in unwanted if drained and not service.deleting),
+        leftovers=(
+            *(service.name for service in unwanted),
+            *(f"{name}:{port.name}" for name, listed in old.items() for port in listed),
+        ),
+    )
+
+
+def _old_ports(wanted: ExternalService, live: Service | None) -> tuple[AllocatedPort, ...]:
+    """The ports of a Service that the present spec does not want."""
+    if live is None:
+        return ()
+    new = {port.name for port in wanted.ports}
+    return tuple(port for port in live.ports if port.name not in new)
+
+
+def _with_old(wanted: ExternalService, live: Service | None, old: tuple[AllocatedPort, ...], topology: Topology) -> ExternalService:
+    """A Service with the ports that old endpoints still need.
+
+    A port by a container port's name reaches its one pod only while the selector takes in all pods of the shard. So a shard's Service that
+    selects its primary does that by its port instead, as long as both kinds of ports are on it.
+    """
+    if live is None or not old:
+        return wanted
+    kept = tuple(ServicePort(port.name, port.port, port.target, node_port=port.node_port) for port in old)
+    merged = replace(wanted, ports=(*wanted.ports, *kept))
+    if _WIDTH.index(live.type) > _WIDTH.index(wanted.type):
+        merged = replace(merged, type=live.type, balancing=live.balancing, traffic_policy=live.traffic_policy)
+    if wanted.shard is None or not any(isinstance(port.target, str) for port in merged.ports):
+        return merged
+    primary = topology.primary(wanted.shard)
+    if primary is None or wanted.role == "node":
+        return merged
+    to_primary = names.container_port(primary)
+    selector = {key: value for key, value in wanted.selector.items() if key != names.ROLE}
+    ports = tuple(port if isinstance(port.target, str) else replace(port, target=to_primary) for port in merged.ports)
+    return replace(merged, selector=selector, ports=ports)
+
+
+def service_of(cluster: Cluster, shard: int) -> str:
+    """The Service that a shard's endpoint is on: its own, or the one of all where a single balancer serves the cluster."""
+    access = cluster.spec.external_access
+    one = access.type is ExternalAccessType.LOAD_BALANCER and access.load_balancer_scope is LoadBalancerScope.CLUSTER
+    return names.bootstrap_service(cluster.name) if one else names.shard_service(cluster.name, shard)
