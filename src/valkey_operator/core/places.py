@@ -18,18 +18,15 @@ _DOMAIN = "cluster.local"
 
 
 def place(observed: Observed, index: NodeIndex) -> Announcement | None:
-    """The pod's name in DNS where the server's certificate covers it, else the pod's address; None while the pod has none.
+    """The pod's name in DNS where the server's certificate covers it, else the pod's address; None while it has none.
 
     Port 0 stands for the server's own. An IPv6 address is no legal host name, so there the name is announced in any case. A pod's start
     script chooses in the same way, but for certificates: for those there is the announce file.
     """
-    pod = observed.pods.get(index)
-    if pod is None or pod.ip is None:
-        return None
-    name = named_place(observed, index)
-    if name is None:
+    pod, name = observed.pods.get(index), named_place(observed, index)
+    if name is None and pod is not None and pod.ip is not None:
         name = names.pod_host(observed.cluster.name, observed.cluster.namespace, index) if ":" in pod.ip else pod.ip
-    return Announcement(host=name, port=0)
+    return Announcement(host=name, port=0) if name is not None else None
 
 
 def named_place(observed: Observed, index: NodeIndex) -> str | None:
