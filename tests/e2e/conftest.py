@@ -1,9 +1,110 @@
+import time
+
 import pytest
 
 import cluster
+from e2e import api as kinds
+from e2e import clusters, operators
+
+CLUSTERS = pytest.StashKey()
 
 
 @pytest.fixture(scope="session")
 def kubernetes() -> cluster.Kubernetes:
     """A real Kubernetes of three nodes, shared by all tests and left running: each test uses a namespace of its own."""
     return cluster.full()
+
+
+@pytest.fixture(scope="session")
+def api(kubernetes):
+    """Its API server."""
+    opened = kinds.Api(kubernetes.kubeconfig)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def operator(request, kubernetes, api):
+    """The operator, deployed as its users deploy it, with its real rights. One that was there before stays."""
+    deployed, was_there = operators.deploy(kubernetes, api)
+    request.session.stash[OPERATOR] = deployed
+    yield deployed
+    if not was_there:
+        cluster.sandbox("operator", "--down")
+
+
+OPERATOR = pytest.StashKey()
+
+
+class Factory:
+    """Makes ValkeyClusters in one namespace that enforces the Pod Security Standard `restricted`."""
+
+    def __init__(self, api, namespace):
+        self._api = api
+        self.namespace = namespace
+        self.made = []
+
+    def __enter__(self):
+        labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+        self._api.create(kinds.NAMESPACE, {"metadata": {"name": self.namespace, "labels": labels}})
+        return self
+
+    def __exit__(self, *_):
+        self._api.delete(kinds.NAMESPACE, self.namespace)
+
+    def __call__(self, name="web", *, external=None, **spec):
+        """A new ValkeyCluster; `external` is its spec.externalAccess, with the keys in Python's way of none."""
+        access = {"externalAccess": clusters.NODE_PORT | external} if external is not None else {}
+        self._api.create(kinds.CLUSTER, clusters.manifest(name, self.namespace, **access, **spec))
+        made = clusters.ValkeyCluster(self._api, self.namespace, name)
+        self.made.append(made)
+        return made
+
+
+def _namespace(words):
+    """A namespace of a test's own, also after an earlier one of the same test that is still being deleted."""
+    return f"e2e-{words.lower().replace('_', '-')[:40].strip('-')}-{time.time_ns() // 10**6 % 10**8}"
+
+
+@pytest.fixture
+def new_cluster(request, api, operator):  # noqa: ARG001 -- it has to run
+    """Makes ValkeyClusters in a namespace of the test's own, gone afterwards."""
+    with Factory(api, _namespace(request.node.originalname.removeprefix("test_"))) as factory:
+        request.node.stash[CLUSTERS] = factory.made
+        yield factory
+
+
+@pytest.fixture(scope="session")
+def standing(api, operator):  # noqa: ARG001 -- it has to run
+    """One ValkeyCluster of 3 × (1+1) with node ports for all tests that leave it as it was."""
+    with Factory(api, _namespace("standing")) as factory:
+        yield factory("standing", external={"drainSeconds": 2})
+
+
+@pytest.fixture
+def steady(request, standing):
+    """The shared cluster, all well."""
+    request.node.stash[CLUSTERS] = [standing]
+    standing.wait_until_ready()
+    return standing
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):  # noqa: ARG001 -- the hook's signature
+    report = yield
+    if report.when == "call" and report.failed:
+        for made in item.stash.get(CLUSTERS, []):
+            report.sections.append((f"ValkeyCluster {made.name}", _told_of(item, made)))
+        if (deployed := item.session.stash.get(OPERATOR, None)) is not None:
+            report.sections.append(("the operator's log", deployed.log()))
+    return report
+
+
+def _told_of(item, made):
+    kubernetes = item.funcargs["kubernetes"] if "kubernetes" in item.funcargs else cluster.full()
+    asked = (
+        ("describe", "valkeyclusters", made.name),
+        ("get", "valkeynodes,pods,services", "-o", "wide"),
+        ("get", "events", "--sort-by=.lastTimestamp"),
+    )
+    return "\n".join(kubernetes.try_kubectl("-n", made.namespace, *words).stdout for words in asked)

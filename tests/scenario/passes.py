@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scenario.world import World
+    from valkey_operator.core.observed import Observed
     from valkey_operator.core.plan import Action, Plan
 
-NOTICE = 0.02
-"""Seconds from a change in Kubernetes to the pass that answers it."""
+NOTICE = 0.005
+"""Seconds from a change in the mirror to the pass that answers it."""
 BACK_OFF = 0.5
 """Seconds to the next pass after one in which something failed."""
 DOWN = 1.5
@@ -70,16 +71,14 @@ class Passes:
         while not reached():
             if timeline.now >= end:
                 return False
-            target = min(self._due, end)
-            while kubernetes.revision == self._seen and timeline.step(target):
+            while kubernetes.mirror.revision == self._seen and timeline.step(min(self._due, end)):
                 pass
-            if kubernetes.revision != self._seen and self._due > timeline.now + NOTICE:
-                timeline.advance(NOTICE)
+            if kubernetes.mirror.revision != self._seen:
+                self._due = min(self._due, timeline.now + NOTICE)
+            while timeline.step(min(self._due, end)):
+                pass
+            if timeline.now >= self._due:
                 self._pass()
-            elif timeline.now >= self._due:
-                self._pass()
-            else:
-                timeline.advance(max(0.0, self._due - timeline.now))
         return True
 
     def settle(self, *, within: float = 60) -> None:
@@ -98,12 +97,13 @@ class Passes:
 
     def _pass(self) -> None:
         timeline = self.world.timeline
-        self._seen = self.world.kubernetes.revision
-        decided = decide(self.world.observe(), now=timeline.moment)
+        self._seen = self.world.kubernetes.mirror.revision
+        observed = self.world.observe()
+        decided = decide(observed, now=timeline.moment)
         done = Pass(timeline.now, decided)
         self.done.append(done)
         try:
-            self._perform(done)
+            self._tell(observed, done, self._perform(done))
         except KilledError:
             self.kill_before = None
             timeline.advance(DOWN)
@@ -112,7 +112,8 @@ class Passes:
         wait = decided.wake_after if decided.wake_after is not None else 3600.0
         self._due = timeline.now + (min(wait, BACK_OFF) if done.failed else wait)
 
-    def _perform(self, done: Pass) -> None:
+    def _perform(self, done: Pass) -> list[status.Failure]:
+        """Carry out the plan; a part of an action that fails stops the rest of it, and nothing else."""
         failures: list[status.Failure] = []
         for action in self._shuffled(done.plan.actions):
             try:
@@ -121,25 +122,27 @@ class Passes:
             except (WriteRefusedError, CommandRefusedError, ConnectionError) as error:
                 done.failed.append(f"{action}: {error}")
                 external = isinstance(action, plan.Ensure) and isinstance(action.wanted, plan.ExternalService)
-                failures.append(
-                    status.Failure(Reason.SERVICE_CONFLICT if external else Reason.COMMAND_FAILED, str(error), external=external)
-                )
-        written = done.plan.status
-        cluster = self.world.kubernetes.cluster
+                reason = Reason.SERVICE_CONFLICT if external else Reason.COMMAND_FAILED
+                passing = isinstance(action, plan.Tell | plan.Announce)
+                failures.append(status.Failure(reason, str(error), external=external, passing=passing))
+        return failures
+
+    def _tell(self, observed: Observed, done: Pass, failures: list[status.Failure]) -> None:
+        """Write what was observed, where that differs from what the operator saw written."""
+        kubernetes, written = self.world.kubernetes, done.plan.status
         if failures:
-            written = status.with_failures(written, cluster, failures, now=self.world.timeline.moment)
-        kubernetes = self.world.kubernetes
+            written = status.with_failures(written, observed.cluster, failures, now=self.world.timeline.moment)
         for index, node in done.plan.node_status.items():
-            if index in kubernetes.records and kubernetes.records[index].status != node:
+            if observed.records[index].status != node:
                 self._step(lambda index=index, node=node: kubernetes.write_node_status(index, node))
-        if kubernetes.cluster.status != written:
+        if observed.cluster.status != written:
             self._step(lambda: kubernetes.write_status(written))
 
     def _shuffled(self, actions: tuple[Action, ...]) -> Iterator[Action]:
-        """Actions in any order, but those to one server in theirs."""
+        """Actions in any order, but commands to one server in theirs."""
         lanes: dict[object, list[Action]] = {}
         for place, action in enumerate(actions):
-            lane = action.index if isinstance(action, plan.Tell | plan.Announce) else place
+            lane = action.index if isinstance(action, plan.Tell) else place
             lanes.setdefault(lane, []).append(action)
         order = [lane for lane, queued in lanes.items() for _ in queued]
         self.world.timeline.chance.shuffle(order)

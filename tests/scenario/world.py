@@ -15,14 +15,13 @@ from scenario.world_kubernetes import Kubernetes
 from scenario.world_outside import Outside
 from valkey_operator.core import access, settings
 from valkey_operator.core.observed import Observed, Passwords, Probe, Unreachable
-from valkey_operator.core.plan import AclSecret
 
 if TYPE_CHECKING:
     from typing import Any
 
     from scenario.world_server import Process
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Announcement, Server
+    from valkey_operator.core.observed import Announcement, Pod, Server
 
 
 class World:
@@ -57,21 +56,21 @@ class World:
 
     def observe(self) -> Observed:
         """All that the operator can know now."""
-        kubernetes = self.kubernetes
+        mirror = self.kubernetes.mirror
         self._draws += 1
         seen = Observed(
-            cluster=kubernetes.cluster,
-            records=dict(kubernetes.records),
-            workloads=kubernetes.pods.workload_view(),
-            pods=kubernetes.pods.view(),
-            files=frozenset(kubernetes.files),
-            services={name: live.view() for name, live in kubernetes.services.live.items()},
-            machines=dict(kubernetes.pods.machines) if self.may_read_machines else None,
-            passwords=kubernetes.passwords,
+            cluster=mirror.cluster,
+            records=mirror.records,
+            workloads=mirror.workloads,
+            pods=mirror.pods,
+            files=mirror.files,
+            services=mirror.services,
+            machines=mirror.machines if self.may_read_machines else None,
+            passwords=mirror.passwords,
             fresh_passwords=Passwords(*(f"{user}-password-{self._draws}" for user in ("operator", "replication", "default"))),
-            acl=getattr(kubernetes.objects.get(AclSecret), "acl", None),
+            acl=mirror.acl,
             user_passwords=dict(self.user_passwords),
-            servers={index: self._ask(index) for index, pod in kubernetes.pods.live.items() if pod.ip and pod.process},
+            servers={index: self._ask(index, pod) for index, pod in mirror.pods.items()},
         )
         return replace(
             seen,
@@ -79,10 +78,13 @@ class World:
             resolved={name: name in self.outside.names for name in access.names_to_resolve(seen)},
         )
 
-    def _ask(self, index: NodeIndex) -> Server | Unreachable:
-        if index in self.silent:
+    def _ask(self, index: NodeIndex, pod: Pod) -> Server | Unreachable:
+        if pod.ip is None or not pod.running:
+            return Unreachable("its pod does not run")
+        process = self.fleet.at(pod.ip)
+        if process is None or index in self.silent:
             return Unreachable("timed out")
-        return self.process(index).look(settings.ASKED)
+        return process.look(settings.ASKED)
 
     def _probe(self, endpoint: Announcement) -> Probe:
         return Probe(None, "timed out") if self.outside.firewall else self.outside.dial(endpoint.host, endpoint.port)

@@ -1,16 +1,20 @@
-"""The API server of the world: stores what plans want, counts writes, and lets Services and pods come of it."""
+"""The API server of the world: stores what plans want, counts writes, and lets Services and pods come of it.
+
+The operator does not see it but its own mirror, which follows by watches, a little later.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from scenario.timeline import NOON
 from scenario.world_pods import Pods
 from scenario.world_services import Services, WriteRefusedError
 from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.status import ClusterStatus, NodeStatus
 from valkey_operator.core import plan
-from valkey_operator.core.observed import Cluster, NodeRecord
+from valkey_operator.core.observed import AllocatedPort, Cluster, NodeRecord, Service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +23,10 @@ if TYPE_CHECKING:
     from scenario.timeline import Timeline
     from scenario.world_fleet import Fleet
     from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.observed import Machine, Pod, Workload
+
+WATCH = (0.002, 0.04)
+"""Seconds by which the operator's mirror lags behind, another figure in every world."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,22 @@ class Write:
 
     at: float
     what: object
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """All objects at one moment."""
+
+    revision: int
+    cluster: Cluster
+    records: Mapping[NodeIndex, NodeRecord]
+    workloads: Mapping[NodeIndex, Workload]
+    pods: Mapping[NodeIndex, Pod]
+    files: frozenset[NodeIndex]
+    services: Mapping[str, Service]
+    machines: Mapping[str, Machine]
+    passwords: plan.Passwords | None
+    acl: str | None
 
 
 class Kubernetes:
@@ -52,10 +76,34 @@ class Kubernetes:
         self.services = Services(timeline)
         self.pods = Pods(timeline, fleet, cluster="orders", changed=self.change)
         self.pods.lines = self._lines
+        self._lag = timeline.chance.uniform(*WATCH)
+        self.mirror = self._now()
 
     def change(self) -> None:
         """Something changed that the operator watches."""
         self.revision += 1
+        self.timeline.after(self._lag, self._arrive, self._now())
+
+    def _arrive(self, mirror: Mirror) -> None:
+        self.mirror = mirror
+
+    def _now(self) -> Mirror:
+        acl = self.objects.get(plan.AclSecret)
+        services = {name: live.view() for name, live in self.services.live.items()}
+        if plan.HeadlessService in self.objects:
+            services["valkey-orders"] = _HEADLESS
+        return Mirror(
+            revision=self.revision,
+            cluster=self.cluster,
+            records=dict(self.records),
+            workloads=self.pods.workload_view(),
+            pods=self.pods.view(),
+            files=frozenset(self.files),
+            services=services,
+            machines=dict(self.pods.machines),
+            passwords=self.passwords,
+            acl=acl.acl if isinstance(acl, plan.AclSecret) else None,
+        )
 
     def _wrote(self, what: object) -> None:
         self.writes.append(Write(self.timeline.now, what))
@@ -102,9 +150,8 @@ class Kubernetes:
                 changed = self.files.get(index) != text
                 self.files[index] = text
             case plan.SystemSecret(passwords=passwords):
-                assert self.passwords in (None, passwords), "passwords are generated once"
-                changed = self.passwords is None
-                self.passwords = passwords
+                changed = self.passwords is None  # it is created, never changed
+                self.passwords = self.passwords or passwords
             case _:
                 changed = self.objects.get(type(wanted)) != wanted
                 self.objects[type(wanted)] = wanted
@@ -141,3 +188,14 @@ class Kubernetes:
         if index in self.records and self.records[index].status != status:
             self.records[index] = replace(self.records[index], status=status)
             self._wrote(status)
+
+
+_HEADLESS = Service(
+    name="valkey-orders",
+    uid="service-headless",
+    kind="",
+    type="ClusterIP",
+    created=NOON,
+    deleting=False,
+    ports=(AllocatedPort("client", 6379, None),),
+)

@@ -9,6 +9,8 @@ from valkey_operator.core.observed import Probe
 if TYPE_CHECKING:
     from scenario.world_kubernetes import Kubernetes
     from scenario.world_pods import LivePod
+    from valkey_operator.core.names import NodeIndex
+    from valkey_operator.core.plan import ExternalService
 
 KUBE_PROXY_ADDRESS = 0.5
 """Seconds until a machine serves node ports on an address that it has just got."""
@@ -50,7 +52,7 @@ class Outside:
         if found is None:
             return Probe(None, "connection refused")
         service, service_port = found
-        targets = self._targets(service_port.target)
+        targets = self._targets(service.wanted, service_port.target)
         if service.wanted.traffic_policy == "Local":
             targets = [pod for pod in targets if pod.machine == machine]
         answering = [pod.process for pod in targets if pod.process is not None and pod.reached]
@@ -58,9 +60,21 @@ class Outside:
             return Probe(None, "connection refused")
         return Probe(self.kubernetes.timeline.chance.choice(answering).id)
 
-    def _targets(self, target: str | int) -> list[LivePod]:
-        """The pods behind a Service's port: the one whose container port has that name, or all that serve."""
-        pods = self.kubernetes.pods.live
-        if isinstance(target, int):
-            return [pod for pod in pods.values() if pod.serving and pod.ready]
-        return [pod for index, pod in pods.items() if target == f"valkey-{index}"]
+    def _targets(self, service: ExternalService, target: str | int) -> list[LivePod]:
+        """The pods behind a Service's port: those with its labels, and by name just the one whose container port has that name."""
+        return [
+            pod
+            for index, pod in self.kubernetes.pods.live.items()
+            if service.selector.items() <= _labels(index, pod).items()
+            and target in (6379, f"valkey-{index}")
+            and (pod.ready or service.publish_not_ready)
+        ]
+
+
+def _labels(index: NodeIndex, pod: LivePod) -> dict[str, str]:
+    return {
+        "valkey.io/shard-index": str(index.shard),
+        "valkey.io/node-index": str(index.node),
+        "valkey.io/role": pod.role or "",
+        "valkey.io/serving": "true" if pod.serving else "",
+    }

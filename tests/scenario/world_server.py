@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 BUILT_IN: Mapping[str, str] = {
     "cluster-announce-hostname": "",
     "cluster-announce-client-ipv4": "",
+    "cluster-announce-client-ipv6": "",
     "cluster-announce-client-port": "0",
     "cluster-preferred-endpoint-type": "ip",
     "cluster-node-timeout": "15000",
     "cluster-ping-interval": "0",
     "repl-diskless-sync-delay": "5",
+    "repl-ping-replica-period": "10",
     "shutdown-on-sigterm": "default",
 }
 """What a server has when nobody sets it."""

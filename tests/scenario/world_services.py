@@ -40,11 +40,16 @@ class LiveService:
         return Service(
             name=self.wanted.name,
             uid=self.uid,
-            kind="bootstrap" if self.wanted.shard is None else "shard",
+            kind=self.wanted.role.value,
             type=self.wanted.type,
             created=self.created,
             deleting=self.deleting,
-            ports=tuple(AllocatedPort(port.name, port.port, self.node_ports[port.name]) for port in self.wanted.ports),
+            ports=tuple(
+                AllocatedPort(port.name, port.port, self.node_ports.get(port.name), port.target) for port in self.wanted.ports
+            ),
+            selector=self.wanted.selector,
+            balancing=self.wanted.balancing,
+            traffic_policy=self.wanted.traffic_policy,
         )
 
 

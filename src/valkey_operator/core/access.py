@@ -64,11 +64,11 @@ class Access:
 def access(observed: Observed, *, now: datetime) -> Access:
     """External access as it is and as it should become; `now` bounds the wait for endpoints that do not answer."""
     topology = Topology.of(observed)
-    current = {index: record.announce if (record := observed.records.get(index)) else None for index in topology.wanted}
     if not observed.cluster.spec.external_access.enabled:
         inside = dict.fromkeys(topology.wanted)
         return Access(enabled=False, endpoints={}, records=inside, arrived=_arrived(observed, inside))
     endpoints = _endpoints(observed)
+    current = {index: _current(observed, index, endpoint) for index, endpoint in endpoints.items()}
     withheld: dict[NodeIndex, Withheld] = {}
     unproven: set[NodeIndex] = set()
     for index, endpoint in endpoints.items():
@@ -189,6 +189,16 @@ def _obstacle(
             Reason.CERTIFICATE_MISSING_NAMES, f"the server of node {index} has no certificate yet that covers {endpoint.host}"
         )
     return None
+
+
+def _current(observed: Observed, index: NodeIndex, endpoint: Announcement | Missing) -> Announcement | None:
+    """What a node announces by its record; where that says nothing (not yet seen, or removed by hand) its endpoint if the server announces that."""
+    record, server = observed.records.get(index), observed.servers.get(index)
+    if record is not None and record.announce is not None:
+        return record.announce
+    if isinstance(endpoint, Missing) or not isinstance(server, Server):
+        return None
+    return None if settings.drift(settings.announcing(endpoint, version=server.version), server.config) else endpoint
 
 
 def _twice(found: Mapping[NodeIndex, Announcement | Missing]) -> dict[str, NodeIndex]:

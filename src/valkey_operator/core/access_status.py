@@ -29,6 +29,7 @@ _ORDER = (
     Reason.INVALID_ADVERTISED_HOST,
     Reason.HOST_CLAIMED,
     Reason.NODE_ADDRESS_UNKNOWN,
+    Reason.WAITING_FOR_CLUSTER,
     Reason.ALLOCATING_PORTS,
     Reason.WAITING_FOR_LOAD_BALANCER,
     Reason.WAITING_FOR_DNS,
@@ -103,11 +104,19 @@ def external_status(
     since = stamp(drain.since) if drain else None
     if not access.enabled:
         return ExternalAccessStatus(type=type_, draining_since=since) if services.leftovers else None
-    addresses = exposure(cluster).bootstrap(observed) if cluster.spec.external_access.bootstrap_service else ()
+    addresses = _bootstrap_addresses(observed) if cluster.spec.external_access.bootstrap_service else ()
     bootstrap = Bootstrap(service=names.bootstrap_service(cluster.name), addresses=addresses) if addresses else None
     shards = sorted({index.shard for index in topology.wanted})
     endpoints = tuple(endpoint for shard in shards if (endpoint := _shard(observed, topology, access, shard)).nodes)
     return ExternalAccessStatus(type=type_, ready=ready, draining_since=since, bootstrap=bootstrap, endpoints=endpoints)
+
+
+def _bootstrap_addresses(observed: Observed) -> tuple[str, ...]:
+    """Where clients begin; while there is no Service for it, where they began last: its number is known from nowhere else."""
+    told = observed.cluster.status.external_access
+    if names.bootstrap_service(observed.cluster.name) in observed.services or told is None or told.bootstrap is None:
+        return exposure(observed.cluster).bootstrap(observed)
+    return told.bootstrap.addresses
 
 
 def _shard(observed: Observed, topology: Topology, access: Access, shard: int) -> ShardEndpoint:

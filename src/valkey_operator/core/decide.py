@@ -36,7 +36,7 @@ from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from datetime import datetime
 
     from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
@@ -87,11 +87,11 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     actions = (
         *_objects(observed, login, external.status, certified.wanted),
         *service_actions(external.services),
-        *announcements(observed, external.access.records),
-        *_server_settings(observed, phase),
-        *_certificates(observed),
+        *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
+        *_server_settings(observed, phase, joining.strangers),
+        *_certificates(observed, joining.strangers),
         *joining.commands,
-        *_pod_labels(observed, topology),
+        *_pod_labels(observed, topology, joining.strangers),
         *send_away(observed, told, now=now),
     )
     wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(joining.commands), now=now)
@@ -166,31 +166,36 @@ def _stuck(observed: Observed) -> Iterator[NodeIndex]:
             yield index
 
 
-def _server_settings(observed: Observed, phase: Phase) -> Iterator[Action]:
+def _server_settings(observed: Observed, phase: Phase, strangers: Container[NodeIndex]) -> Iterator[Action]:
     """Running values that differ from what they should be now."""
     for index, server in observed.reachable().items():
+        if index in strangers:
+            continue
         wanted = settings.running(observed.cluster.spec.config, phase, version=server.version)
         differing = settings.drift(wanted, server.config)
         if differing:
             yield Tell(index, SetConfig(differing))
 
 
-def _certificates(observed: Observed) -> Iterator[Action]:
+def _certificates(observed: Observed, strangers: Container[NodeIndex]) -> Iterator[Action]:
     """Servers load what stands in their Secret. One whose kubelet has not brought it yet refuses, and is told again."""
     for index in observed.reachable():
         values = tls.to_load(observed, index)
-        if values:
+        if values and index not in strangers:
             yield Tell(index, SetConfig(values))
 
 
-def _pod_labels(observed: Observed, topology: Topology) -> Iterator[Action]:
-    """Role and serving, on the pods whose servers answered; and where one has a certificate to load, what calls its kubelet."""
+def _pod_labels(observed: Observed, topology: Topology, strangers: Container[NodeIndex]) -> Iterator[Action]:
+    """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients.
+
+    Where a server has a certificate to load the pod is marked, which calls its kubelet to bring it.
+    """
     for index, server in topology.servers.items():
         pod = observed.pods.get(index)
         if pod is None or pod.deleting:
             continue
         role = pod_role(observed, index) or pod.role
-        serving = role is not None and (server.state_ok or pod.serving)
+        serving = role is not None and index not in strangers and (server.state_ok or pod.serving)
         certificate = tls.call(observed, index) or pod.certificate
         if (role, serving, certificate) != (pod.role, pod.serving, pod.certificate):
             yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving, certificate))

@@ -77,7 +77,7 @@ def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, tupl
     known = addresses.get(machine, ()) if machine is not None and not isinstance(addresses, Missing) else ()
     if not known and observed.cluster.spec.external_access.advertised_host is None:
         if machine is None:
-            return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"the pod of node {index} runs on no Kubernetes node yet")
+            return Missing(Reason.WAITING_FOR_CLUSTER, f"the pod of node {index} runs on no Kubernetes node yet")
         if isinstance(addresses, Missing):
             return addresses
         return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"Kubernetes node {machine}, which runs node {index}, has no address yet")

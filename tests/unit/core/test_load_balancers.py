@@ -1,0 +1,148 @@
+import pytest
+
+from unit.core.given import NODES, balancer, observed
+from valkey_operator.core import load_balancers
+from valkey_operator.core.hosts import Missing
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import AllocatedPort, Announcement, Ingress
+
+SHARD_PORTS = (AllocatedPort("lb-0", 6380, 30001), AllocatedPort("lb-1", 6381, 30002))
+SHARDS = tuple(balancer(f"orders-{shard}", *SHARD_PORTS, ip=f"198.51.100.{shard}") for shard in range(3))
+BOOTSTRAP = balancer("orders", AllocatedPort("lb-bootstrap", 6380, 30009), ip="198.51.100.9", kind="bootstrap")
+
+
+def wanted(**access):
+    return {service.name: service for service in load_balancers.services(observed({"type": "LoadBalancer", **access}))}
+
+
+def shown(service):
+    return service.type, [(port.name, port.port, port.target) for port in service.ports]
+
+
+def test_each_shard_has_a_balancer_with_a_port_per_node_and_one_serves_all_shards():
+    services = wanted()
+    assert list(services) == ["orders-0", "orders-1", "orders-2", "orders"]
+    assert shown(services["orders-1"]) == ("LoadBalancer", [("lb-0", 6380, "valkey-1-0"), ("lb-1", 6381, "valkey-1-1")])
+    assert services["orders-1"].selector == {"valkey.io/shard-index": "1"}
+    assert shown(services["orders"]) == ("LoadBalancer", [("lb-bootstrap", 6380, 6379)])
+    assert services["orders"].selector == {"valkey.io/serving": "true"}
+
+
+def test_each_node_has_a_balancer_all_at_one_port_with_scope_node():
+    services = wanted(loadBalancerScope="Node", advertisedPort=7000)
+    assert list(services) == ["orders-0-0", "orders-0-1", "orders-1-0", "orders-1-1", "orders-2-0", "orders-2-1", "orders"]
+    assert shown(services["orders-2-1"]) == ("LoadBalancer", [("lb-1", 7000, "valkey-2-1")])
+    assert services["orders-2-1"].selector == {"valkey.io/shard-index": "2", "valkey.io/node-index": "1"}
+
+
+def test_one_balancer_has_a_port_for_all_shards_and_one_per_node_with_scope_cluster():
+    (service,) = wanted(loadBalancerScope="Cluster").values()
+    assert shown(service) == (
+        "LoadBalancer",
+        [
+            ("lb-bootstrap", 6380, 6379),
+            ("lb-0-0", 6381, "valkey-0-0"),
+            ("lb-0-1", 6382, "valkey-0-1"),
+            ("lb-1-0", 6383, "valkey-1-0"),
+            ("lb-1-1", 6384, "valkey-1-1"),
+            ("lb-2-0", 6385, "valkey-2-0"),
+            ("lb-2-1", 6386, "valkey-2-1"),
+        ],
+    )
+
+
+def test_the_ports_of_one_balancer_stay_where_they_are_when_nodes_come_between():
+    live = balancer(
+        "orders",
+        AllocatedPort("lb-bootstrap", 6380, None),
+        AllocatedPort("lb-0-0", 6381, None),
+        AllocatedPort("lb-1-0", 6382, None),
+        AllocatedPort("lb-2-0", 6383, None),
+        ip="198.51.100.9",
+        kind="bootstrap",
+    )
+    (service,) = load_balancers.services(observed({"type": "LoadBalancer", "loadBalancerScope": "Cluster"}, live))
+    numbers = {port.name: port.port for port in service.ports}
+    assert [numbers[name] for name in ("lb-bootstrap", "lb-0-0")] == [6380, 6381]
+    assert len(set(numbers.values())) == 7
+
+
+def test_what_is_asked_of_balancers_is_on_every_service():
+    services = wanted(
+        loadBalancerClass="example.com/lb", loadBalancerSourceRanges=["203.0.113.0/24"], allocateLoadBalancerNodePorts=False
+    )
+    assert {service.balancing.load_balancer_class for service in services.values()} == {"example.com/lb"}
+    assert {service.balancing.source_ranges for service in services.values()} == {("203.0.113.0/24",)}
+    assert {service.balancing.allocate_node_ports for service in services.values()} == {False}
+
+
+def test_an_endpoint_is_the_balancers_address_at_the_nodes_port():
+    endpoints = load_balancers.endpoints(observed({"type": "LoadBalancer"}, *SHARDS, BOOTSTRAP))
+    assert endpoints[NodeIndex(1, 1)] == Announcement("198.51.100.1", 6381, "198.51.100.1")
+    assert len({(endpoint.host, endpoint.port) for endpoint in endpoints.values()}) == len(NODES)
+
+
+def test_a_pending_balancer_says_which_since_when_and_what_the_cloud_says():
+    pending = balancer("orders-1", *SHARD_PORTS)
+    seen = observed(
+        {"type": "LoadBalancer"},
+        SHARDS[0],
+        pending,
+        SHARDS[2],
+        service_warnings={"orders-1": "SyncLoadBalancerFailed: quota exceeded"},
+    )
+    endpoint = load_balancers.endpoints(seen)[NodeIndex(1, 0)]
+    assert isinstance(endpoint, Missing)
+    assert endpoint.reason == "WaitingForLoadBalancer"
+    assert endpoint.message == (
+        "Service orders-1 waits for its load balancer since 2026-03-01T11:00:00Z: SyncLoadBalancerFailed: quota exceeded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ingress", "announced"),
+    [
+        ((Ingress("198.51.100.7"),), Announcement("198.51.100.7", 6380, "198.51.100.7")),
+        ((Ingress(hostname="lb.example.com"),), Announcement("lb.example.com", 6380)),
+        ((Ingress("198.51.100.7", "lb.example.com"),), Announcement("198.51.100.7", 6380, "198.51.100.7")),
+        ((Ingress(hostname="lb.example.com"), Ingress("198.51.100.7")), Announcement("198.51.100.7", 6380, "198.51.100.7")),
+        ((Ingress("2001:db8::7"), Ingress("198.51.100.7")), Announcement("198.51.100.7", 6380, "198.51.100.7", "2001:db8::7")),
+        ((Ingress("2001:db8::7"), Ingress(hostname="lb.example.com")), Announcement("lb.example.com", 6380, "", "2001:db8::7")),
+    ],
+)
+def test_of_several_addresses_an_ipv4_address_is_announced_before_a_name(ingress, announced):
+    live = balancer("orders-0", *SHARD_PORTS, ip="0.0.0.0")
+    seen = observed({"type": "LoadBalancer"}, type(live)(**{**_fields(live), "ingress": ingress}))
+    assert load_balancers.endpoints(seen)[NodeIndex(0, 0)] == announced
+
+
+def _fields(service):
+    return {name: getattr(service, name) for name in service.__slots__}
+
+
+def test_only_an_ipv6_address_cannot_be_announced_without_a_name():
+    seen = observed({"type": "LoadBalancer"}, balancer("orders-0", *SHARD_PORTS, ip="2001:db8::7"))
+    endpoint = load_balancers.endpoints(seen)[NodeIndex(0, 0)]
+    assert isinstance(endpoint, Missing)
+    assert endpoint.reason == "NodeAddressUnknown"
+    assert "spec.externalAccess.advertisedHost" in endpoint.message
+
+
+def test_an_advertised_host_is_announced_with_the_address_behind_it():
+    seen = observed({"type": "LoadBalancer", "advertisedHost": "{name}-{shard}.example.com"}, *SHARDS)
+    assert load_balancers.endpoints(seen)[NodeIndex(2, 0)] == Announcement("orders-2.example.com", 6380, "198.51.100.2")
+
+
+def test_an_advertised_host_waits_for_its_balancer_too():
+    pending = balancer("orders-0", *SHARD_PORTS)
+    endpoint = load_balancers.endpoints(observed({"type": "LoadBalancer", "advertisedHost": "{shard}.example.com"}, pending))[
+        NodeIndex(0, 0)
+    ]
+    assert endpoint.reason == "WaitingForLoadBalancer"
+
+
+def test_clients_begin_at_the_balancer_over_all_shards():
+    assert load_balancers.bootstrap(observed({"type": "LoadBalancer"}, *SHARDS, BOOTSTRAP)) == ("198.51.100.9:6380",)
+    hosted = observed({"type": "LoadBalancer", "bootstrapHost": "{name}.example.com"}, *SHARDS, BOOTSTRAP)
+    assert load_balancers.bootstrap(hosted) == ("orders.example.com:6380",)
+    assert load_balancers.bootstrap(observed({"type": "LoadBalancer"}, *SHARDS)) == ()

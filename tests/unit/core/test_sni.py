@@ -1,0 +1,62 @@
+from unit.core.given import observed, service
+from valkey_operator.core import sni
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import AllocatedPort, Announcement
+
+BY_NODE = {"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com"}
+BY_SHARD = {"type": "Ingress", "advertisedHost": "{name}-{shard}.example.com"}
+
+
+def shown(access):
+    return {
+        each.name: (each.type, [(port.name, port.port, port.target) for port in each.ports], dict(each.selector))
+        for each in sni.services(observed(access))
+    }
+
+
+def test_each_node_has_a_service_behind_its_host():
+    services = shown(BY_NODE)
+    assert services["orders-2-1"] == (
+        "ClusterIP",
+        [("sni-1", 6380, 6379)],
+        {"valkey.io/shard-index": "2", "valkey.io/node-index": "1"},
+    )
+    assert services["orders"] == ("ClusterIP", [("sni-bootstrap", 6380, 6379)], {"valkey.io/serving": "true"})
+    assert len(services) == 3 + 6 + 1
+
+
+def test_a_shards_service_leads_to_its_primary():
+    services = shown(BY_SHARD)
+    assert services["orders-0"] == (
+        "ClusterIP",
+        [("sni-shard", 6380, 6379)],
+        {"valkey.io/shard-index": "0", "valkey.io/role": "primary"},
+    )
+    assert len(services) == 3 + 1
+
+
+def test_an_endpoint_is_the_nodes_host_at_the_advertised_port():
+    live = service("orders-1-1", AllocatedPort("sni-1", 7443, None), kind="node", type_="ClusterIP")
+    endpoints = sni.endpoints(observed({**BY_NODE, "advertisedPort": 7443}, live))
+    assert endpoints[NodeIndex(1, 1)] == Announcement("orders-1-1.example.com", 7443)
+
+
+def test_nothing_is_an_endpoint_before_its_service_is_there():
+    endpoint = sni.endpoints(observed(BY_NODE))[NodeIndex(1, 1)]
+    assert (endpoint.reason, endpoint.message) == ("AllocatingPorts", "Service orders-1-1 does not have port 6380 yet")
+
+
+def test_all_nodes_of_a_shard_have_the_shards_endpoint_where_hosts_do_not_tell_them_apart():
+    live = service("orders-1", AllocatedPort("sni-shard", 6380, None), type_="ClusterIP")
+    endpoints = sni.endpoints(observed(BY_SHARD, live))
+    assert endpoints[NodeIndex(1, 0)] == endpoints[NodeIndex(1, 1)] == Announcement("orders-1.example.com", 6380)
+
+
+def test_clients_begin_at_the_bootstrap_host_or_at_any_shard():
+    live = service("orders", AllocatedPort("sni-bootstrap", 6380, None), kind="bootstrap", type_="ClusterIP")
+    assert sni.bootstrap(observed({**BY_NODE, "bootstrapHost": "{name}.example.com"}, live)) == ("orders.example.com:6380",)
+    assert sni.bootstrap(observed(BY_NODE, live)) == (
+        "orders-0-0.example.com:6380",
+        "orders-1-0.example.com:6380",
+        "orders-2-0.example.com:6380",
+    )

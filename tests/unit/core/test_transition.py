@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+from unit.core.given import balancer, observed, service
+from valkey_operator.core import transition
+from valkey_operator.core.observed import AllocatedPort, Balancing
+from valkey_operator.core.topology import Topology
+
+NODE_PORTS = (AllocatedPort("np-0", 31200, 31200, "valkey-0-0"), AllocatedPort("np-1", 31300, 31300, "valkey-0-1"))
+SHARD = service("orders-0", *NODE_PORTS, selector={"valkey.io/shard-index": "0"})
+
+
+def services(access, *live, drained=False):
+    seen = observed(access, *live)
+    return transition.services(seen, Topology.of(seen), drained=drained)
+
+
+def ports(service):
+    return [(port.name, port.port, port.target, port.node_port) for port in service.ports]
+
+
+def named(found, name):
+    return next(each for each in found.ensured if each.name == name)
+
+
+def test_a_change_of_type_puts_new_ports_beside_old_ones_under_the_wider_type():
+    found = services({"type": "LoadBalancer"}, SHARD)
+    changed = named(found, "orders-0")
+    assert changed.type == "LoadBalancer"
+    assert ports(changed) == [
+        ("lb-0", 6380, "valkey-0-0", None),
+        ("lb-1", 6381, "valkey-0-1", None),
+        ("np-0", 31200, "valkey-0-0", 31200),
+        ("np-1", 31300, "valkey-0-1", 31300),
+    ]
+    assert found.leftovers == ("orders-0:np-0", "orders-0:np-1")
+
+
+def test_old_ports_go_once_clients_have_forgotten_them():
+    changed = named(services({"type": "LoadBalancer"}, SHARD, drained=True), "orders-0")
+    assert [port.name for port in changed.ports] == ["lb-0", "lb-1"]
+
+
+def test_a_type_gets_narrower_only_at_the_end_and_keeps_its_class_until_then():
+    live = replace(
+        balancer(
+            "orders-0",
+            AllocatedPort("lb-0", 6380, 30001, "valkey-0-0"),
+            AllocatedPort("lb-1", 6381, 30002, "valkey-0-1"),
+            ip="198.51.100.1",
+        ),
+        balancing=Balancing(load_balancer_class="example.com/lb"),
+        traffic_policy="Cluster",
+    )
+    changed = named(services({"type": "NodePort"}, live), "orders-0")
+    assert (changed.type, changed.balancing.load_balancer_class) == ("LoadBalancer", "example.com/lb")
+    assert ports(changed)[:2] == [("np-0", 6379, "valkey-0-0", None), ("np-1", 6382, "valkey-0-1", None)]
+    assert ports(changed)[2:] == [("lb-0", 6380, "valkey-0-0", 30001), ("lb-1", 6381, "valkey-0-1", 30002)]
+    assert named(services({"type": "NodePort"}, live, drained=True), "orders-0").type == "NodePort"
+
+
+def test_a_shards_service_leads_to_its_primary_by_port_while_ports_of_single_nodes_are_on_it():
+    found = named(services({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD), "orders-0")
+    assert found.selector == {"valkey.io/shard-index": "0"}
+    assert ("sni-shard", 6380, "valkey-0-0", None) in ports(found)
+    last = named(services({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD, drained=True), "orders-0")
+    assert last.selector == {"valkey.io/shard-index": "0", "valkey.io/role": "primary"}
+    assert ports(last) == [("sni-shard", 6380, 6379, None)]
+
+
+def test_what_was_for_all_stays_when_external_access_is_turned_off_until_it_is_drained():
+    off = services({"enabled": False}, SHARD)
+    assert (off.ensured, off.removed, off.leftovers) == ((), (), ("orders-0",))
+    assert [each.name for each in services({"enabled": False}, SHARD, drained=True).removed] == ["orders-0"]
+
+
+def test_a_service_that_is_being_deleted_is_left_alone():
+    found = services({"type": "NodePort"}, replace(SHARD, deleting=True))
+    assert "orders-0" not in {each.name for each in found.ensured}
+
+
+def test_nothing_is_left_over_of_a_settled_cluster():
+    shards = [
+        service(
+            f"orders-{n}", *(AllocatedPort(f"np-{m}", 31200 + 100 * m + n, 31200 + 100 * m + n, f"valkey-{n}-{m}") for m in (0, 1))
+        )
+        for n in range(3)
+    ]
+    bootstrap = service("orders", AllocatedPort("np-bootstrap", 31999, 31999, 6379), kind="bootstrap")
+    found = services({"type": "NodePort", "nodePort": {"startPort": 31200}}, *shards, bootstrap)
+    assert found.leftovers == ()
+    assert ports(named(found, "orders-1")) == [("np-0", 31201, "valkey-1-0", 31201), ("np-1", 31301, "valkey-1-1", 31301)]
