@@ -198,7 +198,8 @@ def _current(observed: Observed, index: NodeIndex, endpoint: Announcement | Miss
         return record.announce
     if isinstance(endpoint, Missing) or not isinstance(server, Server):
         return None
-    return None if settings.drift(settings.announcing(endpoint, version=server.version), server.config) else endpoint
+    values = settings.announcing(endpoint, version=server.version, tls=observed.tls is not None)
+    return None if settings.drift(values, server.config) else endpoint
 
 
 def _twice(found: Mapping[NodeIndex, Announcement | Missing]) -> dict[str, NodeIndex]:
