@@ -63,7 +63,9 @@ def verdict(observed: Observed, *, now: datetime) -> Verdict:
         files, held = _next(observed, tls.standing, tls.offered, now=now)
     if held is not None:
         held = replace(held, message=f"{secret}: {held.message}{_kept(tls, now=now)}")
-    return Verdict(_secret(tls, tls.standing, files, now=now), held or _refused(observed, secret, now=now))
+    if held is None and files == tls.standing.files:
+        held = _refused(observed, secret, now=now)
+    return Verdict(_secret(tls, tls.standing, files, now=now), held)
 
 
 def lack(observed: Observed, *, now: datetime) -> Lack | None:
