@@ -9,6 +9,7 @@ A Service of type LoadBalancer says by annotations how it wants to be treated:
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -61,8 +62,13 @@ def wish(annotations: Mapping[str, str], *, requested: str | None = None) -> Wis
         raise ValueError(f"{PREFIX}give is {give!r}, not one of {', '.join(GIFTS)}")
     named = annotations.get(f"{PREFIX}address", requested or "")
     addresses = tuple(filter(None, (part.strip() for part in named.split(","))))
-    count = int(annotations.get(f"{PREFIX}count", len(addresses) or 1))
-    return Wish(delay=float(annotations.get(f"{PREFIX}delay", "0")), give=give, count=count, addresses=addresses)
+    count = annotations.get(f"{PREFIX}count", str(len(addresses) or 1))
+    if not count.isdecimal():
+        raise ValueError(f"{PREFIX}count is {count!r}, not a number")
+    delay = annotations.get(f"{PREFIX}delay", "0")
+    if not re.fullmatch(r"\d+(\.\d+)?", delay):
+        raise ValueError(f"{PREFIX}delay is {delay!r}, not a number of seconds")
+    return Wish(delay=float(delay), give=give, count=int(count), addresses=addresses)
 
 
 def decide(

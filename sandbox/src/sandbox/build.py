@@ -6,7 +6,10 @@ import re
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from sandbox.errors import SandboxError
 from sandbox.home import SOURCES, Home
@@ -16,6 +19,7 @@ from sandbox.steps import Steps
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
 INPUTS = ("main.go", "go.mod", "go.sum")
 KEY_LENGTH = 16
+COUNTING_PERIOD = 0.2
 
 
 def programs(home: Home, *, steps: Steps) -> Path:
@@ -78,23 +82,22 @@ def _build(directory: Path, *, home: Home, steps: Steps) -> None:
     )
     with steps.step(f"built Kubernetes {version}"):
         try:
-            with log.open("wb") as output:
-                _go_run(go, "mod", "download", log=log, output=output.fileno())
-                steps.say("all Go modules are here")
-                total = len(_go_list(go))
-                command = [
-                    go,
-                    "build",
-                    "-v",
-                    "-trimpath",
-                    "-buildvcs=false",
-                    "-ldflags",
-                    link_flags(version),
-                    "-o",
-                    str(unfinished),
-                    ".",
-                ]
-                _compile(command, total=total, log=log, steps=steps)
+            log.write_bytes(b"")
+            total = len(_packages(go, modules=len(re.findall(r"^\t\S+ v", go_mod, re.MULTILINE)), log=log, steps=steps))
+            command = [
+                go,
+                "build",
+                "-v",
+                "-trimpath",
+                "-buildvcs=false",
+                "-ldflags",
+                link_flags(version),
+                "-o",
+                str(unfinished),
+                ".",
+            ]
+            with _counting(log, "compiled packages", total=total, starts=None, steps=steps):
+                _go_run(command, log=log)
             unfinished.rename(directory / "kubernetes")
         finally:
             unfinished.unlink(missing_ok=True)
@@ -119,48 +122,44 @@ def _go(go_mod: str) -> str:
     return found
 
 
-def _go_environment() -> dict[str, str]:
-    return {**os.environ, "CGO_ENABLED": "0"}
+def _packages(go: str, *, modules: int, log: Path, steps: Steps) -> list[str]:
+    """All packages that the programs are made of; fetches the modules that hold them."""
+    listed = log.with_suffix(".packages")
+    with _counting(log, "fetched Go modules", total=modules, starts="go: downloading", steps=steps), listed.open("wb") as output:
+        _go_run([go, "list", "-deps", "."], log=log, output=output)
+    found = listed.read_text().split()
+    listed.unlink()
+    return found
 
 
-def _go_run(go: str, *arguments: str, log: Path, output: int) -> None:
-    done = subprocess.run([go, *arguments], cwd=SOURCES, env=_go_environment(), stdout=output, stderr=output, check=False)
+def _go_run(command: Sequence[str], *, log: Path, output: BinaryIO | None = None) -> None:
+    """Run Go to its end; what it says goes to the log, and its output too unless it is wanted elsewhere."""
+    with log.open("ab") as said:
+        environment = {**os.environ, "CGO_ENABLED": "0"}
+        done = subprocess.run(command, cwd=SOURCES, env=environment, stdout=output or said, stderr=said, check=False)
     if done.returncode != 0:
-        raise SandboxError(f"`go {' '.join(arguments)}` failed:\n{last_lines(log)}\n  (all of it: {log})")
+        raise SandboxError(f"`go {command[1]}` failed:\n{last_lines(log)}\n  (all of it: {log})")
 
 
-def _go_list(go: str) -> list[str]:
-    listed = subprocess.run(
-        [go, "list", "-deps", "."], cwd=SOURCES, env=_go_environment(), capture_output=True, text=True, check=False
-    )
-    if listed.returncode != 0:
-        raise SandboxError(f"`go list` failed: {listed.stderr.strip()}")
-    return listed.stdout.split()
+@contextmanager
+def _counting(log: Path, what: str, *, total: int, starts: str | None, steps: Steps) -> Iterator[None]:
+    """Show while the body runs how many lines the log has of those that start so (of packages: with neither `go:` nor `#`).
 
+    Go names each module when it fetches it, and each package when it compiles it; those it has already it never names.
+    """
+    ended = threading.Event()
 
-def _compile(command: list[str], *, total: int, log: Path, steps: Steps) -> None:
-    """Run the build and show its progress: Go names each package when it compiles it, cached ones never."""
-    with log.open("a") as output:
-        build = subprocess.Popen(command, cwd=SOURCES, env=_go_environment(), stdout=output, stderr=subprocess.STDOUT, text=True)
-        counted = threading.Event()
+    def count() -> None:
+        while not ended.wait(COUNTING_PERIOD):
+            lines = log.read_text(errors="replace").splitlines()
+            done = sum(line.startswith(starts) if starts else not line.startswith(("#", "go:")) for line in lines)
+            if done:
+                steps.progress(what, done=min(done, total), total=total)
 
-        def count() -> None:
-            while not counted.wait(0.2):
-                compiled = sum(
-                    1 for line in log.read_text(errors="replace").splitlines() if line and not line.startswith(("#", "go:"))
-                )
-                if compiled:
-                    steps.progress("compiled packages", done=min(compiled, total), total=total)
-
-        counter = threading.Thread(target=count)
-        counter.start()
-        try:
-            status = build.wait()
-        finally:
-            counted.set()
-            counter.join()
-            if build.poll() is None:
-                build.terminate()
-                build.wait()
-    if status != 0:
-        raise SandboxError(f"building Kubernetes failed:\n{last_lines(log)}\n  (all of it: {log})")
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        counter.join()

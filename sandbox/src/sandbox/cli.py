@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from sandbox import cluster, faults, kubectl, network, operator, ownership
+from sandbox import addresses, cluster, faults, kubectl, network, operator, ownership
 from sandbox import images as catalogue
 from sandbox import status as status_of
 from sandbox.errors import SandboxError
@@ -35,10 +35,10 @@ def main(context: click.Context) -> None:
 
 
 @main.command()
-@click.option("--nodes", type=click.IntRange(1, 9), default=3, show_default=True, help="How many nodes.")
+@click.option("--nodes", type=click.IntRange(1, addresses.MOST_NODES), help="How many nodes; 3, or as many as run already.")
 @click.option("--control-plane-only", is_flag=True, help="etcd and the API server alone, on 127.0.0.1, in a few seconds.")
 @click.pass_obj
-def up(home: Home, *, nodes: int, control_plane_only: bool) -> None:
+def up(home: Home, *, nodes: int | None, control_plane_only: bool) -> None:
     """Start it, or complete what runs already."""
     _require_root()
     mode = Mode.CONTROL_PLANE_ONLY if control_plane_only else Mode.FULL

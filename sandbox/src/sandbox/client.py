@@ -13,7 +13,7 @@ from sandbox.home import Home
 
 def connect(home: Home) -> Client:
     """A client that may do everything, and that heeds no proxy."""
-    return Client(config=KubeConfig.from_file(home.pki / "root.kubeconfig"), field_manager="sandbox", trust_env=False)
+    return Client(config=KubeConfig.from_file(home.root_kubeconfig), field_manager="sandbox", trust_env=False)
 
 
 def bind_administrators(client: Client) -> None:

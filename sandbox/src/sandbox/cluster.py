@@ -16,9 +16,10 @@ from sandbox.steps import Steps
 
 BALANCER = "balancer"
 READY_TIMEOUT = 90
+USUAL_NODES = 3
 
 
-def up(home: Home, *, mode: Mode, nodes: int, steps: Steps) -> None:
+def up(home: Home, *, mode: Mode, nodes: int | None = None, steps: Steps) -> None:
     """The sandbox runs at least as `mode` asks; what runs already is kept if it can be."""
     with ownership.exclusive(steps):
         ownership.refuse_another(home)
@@ -31,7 +32,7 @@ def up(home: Home, *, mode: Mode, nodes: int, steps: Steps) -> None:
         built = build(home, mode=mode, steps=steps)
         if running is not None or processes.marked():
             teardown.sweep(home, steps=steps)
-        record = Owner(home=str(home.path), mode=mode, nodes=nodes, programs=str(built), complete=False)
+        record = Owner(home=str(home.path), mode=mode, nodes=nodes or USUAL_NODES, programs=str(built), complete=False)
         try:
             record.write()
             start = _start_control_plane_only if mode is Mode.CONTROL_PLANE_ONLY else _start_full
@@ -132,7 +133,7 @@ def _start_balancer(home: Home) -> None:
         sys.executable,
         "-m",
         "sandbox.balancer",
-        str(home.pki / "root.kubeconfig"),
+        str(home.root_kubeconfig),
     ]
     processes.start(BALANCER, command, log=home.log(BALANCER))
 
@@ -155,7 +156,7 @@ def _in_parallel(work: Callable[[Node], None], nodes: list[Node]) -> None:
         list(pool.map(work, nodes))
 
 
-def _is_kept(running: Owner, *, mode: Mode, nodes: int, steps: Steps) -> bool:
+def _is_kept(running: Owner, *, mode: Mode, nodes: int | None, steps: Steps) -> bool:
     """Whether the running sandbox serves; says why if it does not."""
     if not running.complete:
         steps.say("an earlier start was interrupted: starting afresh")
@@ -167,7 +168,7 @@ def _is_kept(running: Owner, *, mode: Mode, nodes: int, steps: Steps) -> bool:
     if mode is Mode.FULL and running.mode is Mode.CONTROL_PLANE_ONLY:
         steps.say("a control plane alone is running: replacing it by the whole sandbox")
         return False
-    if mode is Mode.FULL and running.nodes != nodes:
+    if mode is Mode.FULL and running.nodes != (nodes or running.nodes):
         steps.say(f"a sandbox of {running.nodes} nodes is running: replacing it by one of {nodes}")
         return False
     return True

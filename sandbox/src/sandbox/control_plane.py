@@ -61,7 +61,6 @@ class Credentials:
     controller_manager: Path
     scheduler: Path
     proxy: Path
-    root: Path  # a kubeconfig of system:masters, for the sandbox itself
 
 
 def names(with_nodes: bool) -> list[str]:
@@ -85,6 +84,8 @@ def issue(home: Home, *, authority: pki.Authority, place: Place) -> Credentials:
         str(KUBERNETES_SERVICE),
         str(ROUTER),
     ]
+    root = authority.issue("root", name="sandbox", groups=["system:masters"])
+    kubeconfig.write(home.root_kubeconfig, server=place.server, authority=authority.pair, client=root)
     admin = authority.issue("admin", name="kubernetes-admin", groups=["kubeadm:cluster-admins"])
     kubeconfig.write(home.kubeconfig, server=place.server, authority=authority.pair, client=admin)
     signer, verifier = pki.service_account_keys(home.pki)
@@ -97,7 +98,6 @@ def issue(home: Home, *, authority: pki.Authority, place: Place) -> Credentials:
         controller_manager=user("kube-controller-manager", name="system:kube-controller-manager"),
         scheduler=user("kube-scheduler", name="system:kube-scheduler"),
         proxy=user("kube-proxy", name="system:kube-proxy"),
-        root=user("root", name="sandbox", groups=["system:masters"]),
     )
 
 

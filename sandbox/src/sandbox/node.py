@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from sandbox import addresses, kubeconfig, network, node_files, pki, processes
+from sandbox import addresses, control_groups, kubeconfig, network, node_files, pki, processes
 from sandbox.control_plane import Credentials, Place
 from sandbox.home import Home
 from sandbox.node_files import CONFIGURATION, CONTAINERD_SOCKET, PROGRAMS
@@ -20,18 +20,37 @@ from sandbox.processes import Process
 INIT = "catatonit"  # waits for ever, and collects ended processes
 DAEMONS = ("containerd", "kubelet", "kube-proxy")
 
+NAMESPACES = ("--mount", "--uts", "--ipc", "--pid", "--cgroup")
+
 # $0 the node's name, $1 its directory, $2 the directory of Kubernetes' programs.
 # The mounts are prepared aside, since both directories may lie below what is covered at the end.
-SETUP = f"""
+SET_UP = f"""
 set -eu
+{control_groups.JOIN}{control_groups.COVER}
+cover_groups {control_groups.OURS}/$0
 hostname "$0"
 mount -n -t tmpfs -o mode=755 sandbox-node /mnt
-mkdir -p /mnt/node /mnt/programs /mnt/var /mnt/netns /mnt/lock
+mkdir -p /mnt/node /mnt/programs /mnt/lock
 mount -n --bind "$1" /mnt/node
 mount -n --bind "$2" /mnt/programs
 mount -n --bind "$1/var" /var
 mount -n --move /mnt /run
 exec {INIT} -P
+"""
+
+# The same words; SET_UP comes last.
+MAKE_GROUPS = f"""
+set -eu
+{control_groups.MAKE}
+make_group {control_groups.OURS}/$0
+exec unshare {" ".join(NAMESPACES)} --fork --kill-child --mount-proc -- sh -c "$3" "$0" "$1" "$2"
+"""
+
+RUN_DAEMON = f"""
+set -eu
+{control_groups.JOIN}
+join_groups
+exec "$@"
 """
 
 
@@ -77,7 +96,7 @@ class Node:
         (self.directory / "var/run").symlink_to("/run")
         (self.directory / "containerd.toml").write_text(node_files.containerd())
         (self.directory / "cni/10-sandbox.conflist").write_text(node_files.cni(pods))
-        (self.directory / "kubelet.yaml").write_text(node_files.kubelet(self.name))
+        (self.directory / "kubelet.yaml").write_text(node_files.kubelet())
         (self.directory / "kube-proxy.yaml").write_text(node_files.kube_proxy(self.name, self.address))
         identity = authority.issue(
             self.name, name=f"system:node:{self.name}", groups=["system:nodes"], hosts=[self.name, str(self.address)]
@@ -95,12 +114,8 @@ class Node:
 
     def power_on(self, programs: Path) -> None:
         """Make its namespaces and start containerd in them; returns once containerd answers."""
-        unshare = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        holder = processes.start(
-            self.name,
-            [*network.enter(self.name), *unshare, "--", "sh", "-c", SETUP, self.name, str(self.directory), str(programs)],
-            log=self.home.log(self.name),
-        )
+        words = ["sh", "-c", MAKE_GROUPS, self.name, str(self.directory), str(programs), SET_UP]
+        holder = processes.start(self.name, [*network.enter(self.name), *words], log=self.home.log(self.name))
         processes.wait_until(lambda: _is_set_up(holder), needs=[holder], what=f"{self.name}'s set-up", timeout=20)
         containerd = self._start("containerd", "containerd", f"--config={CONFIGURATION}/containerd.toml")
         processes.wait_until(lambda: _answers(self.socket()), needs=[containerd], what="containerd's socket", timeout=30)
@@ -124,7 +139,7 @@ class Node:
         processes.stop([process for process in found if process is not None], grace=0)
 
     def _start(self, daemon: str, *command: str) -> Process:
-        inside = ["nsenter", f"--target={_init(self._on())}", "--mount", "--uts", "--ipc", "--net", "--pid", "--"]
+        inside = ["nsenter", f"--target={_init(self._on())}", "--net", *NAMESPACES, "--", "sh", "-c", RUN_DAEMON, "sh"]
         name = f"{self.name}-{daemon}"
         return processes.start(name, [*inside, *command], log=self.home.log(name))
 
@@ -144,7 +159,7 @@ def _init(holder: Process) -> int:
 
 
 def _is_set_up(holder: Process) -> bool:
-    return any(Path(f"/proc/{child}/comm").read_text().strip() == INIT for child in processes.children(holder.pid))
+    return any(processes.name(child) == INIT for child in processes.children(holder.pid))
 
 
 def _answers(path: Path) -> bool:

@@ -16,7 +16,6 @@ CONFIGURATION = "/run/node"
 PROGRAMS = "/run/programs"
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
-CGROUP = "/valkey-sandbox"
 
 
 def containerd() -> str:
@@ -62,7 +61,7 @@ def cni(pods: IPv4Network) -> str:
     return json.dumps({"cniVersion": "0.4.0", "name": "sandbox", "plugins": [bridge]}, indent=2) + "\n"
 
 
-def kubelet(name: str) -> str:
+def kubelet() -> str:
     """The kubelet's configuration, for a machine that may have cgroup v1, swap and little room on its disk."""
     return _yaml(
         {
@@ -80,9 +79,8 @@ def kubelet(name: str) -> str:
             "failCgroupV1": False,
             "failSwapOn": False,
             "cgroupDriver": "cgroupfs",
-            "cgroupsPerQOS": False,
-            "cgroupRoot": f"{CGROUP}/{name}",
-            "enforceNodeAllocatable": [],
+            "cgroupsPerQOS": True,
+            "enforceNodeAllocatable": ["pods"],
             "oomScoreAdj": 0,
             "maxPods": 200,
             "clusterDomain": "cluster.local",

@@ -114,9 +114,9 @@ def _dependencies(home: Home, base: _Base, name: str, *, steps: Steps) -> Layer:
         return archive.stored(tar)
     with archive.scratch(home.images) as directory, steps.step("fetched what the operator depends on"):
         lock = CHECKOUT / "requirements.lock"
-        names = uv.resolve(home, CHECKOUT / "pyproject.toml", lock=lock, python=base.version())
+        names = uv.resolve(CHECKOUT / "pyproject.toml", lock=lock, python=base.version())
         locked = uv.blocks(lock.read_text())
-        uv.install(home, directory / SITE, requirements="".join(locked[name] for name in names), python=base.version())
+        uv.install(directory / SITE, requirements="".join(locked[name] for name in names), python=base.version())
         shutil.rmtree(directory / SITE / "bin", ignore_errors=True)
         _forget(home, "operator-dependencies-*")
         return base.pack(directory, tar)

@@ -132,6 +132,14 @@ def children(pid: int) -> list[int]:
         return []
 
 
+def name(pid: int) -> str:
+    """The name of a process's program, or nothing if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def last_lines(log: Path, count: int = LAST_LINES) -> str:
     """The end of a log file, indented; says so when there is nothing."""
     try:

@@ -6,24 +6,26 @@ import signal
 import time
 from pathlib import Path
 
-from sandbox import network, processes, tunables
+from sandbox import control_groups, network, ownership, processes, tunables
 from sandbox.errors import SandboxError
 from sandbox.home import RUN, Home
-from sandbox.node_files import CGROUP
 from sandbox.steps import Steps
 
-CGROUPS = Path("/sys/fs/cgroup")
+PATIENCE = 10.0
 
 
 def sweep(home: Home, *, steps: Steps) -> None:
     """No process, mount, namespace, link, route or file in /run of the sandbox is left; programs, images and logs stay."""
+    earlier = ownership.owner()
+    homes = {home, Home(Path(earlier.home))} if earlier else {home}
     with steps.step("everything has ended"):
         _end_processes()
         network.remove()
         tunables.restore()
-        _remove_cgroups()
-        shutil.rmtree(home.state, ignore_errors=True)
-        home.kubeconfig.unlink(missing_ok=True)
+        control_groups.remove()
+        for each in homes:
+            shutil.rmtree(each.state, ignore_errors=True)
+            each.kubeconfig.unlink(missing_ok=True)
         shutil.rmtree(RUN, ignore_errors=True)
 
 
@@ -36,7 +38,7 @@ def _end_processes() -> None:
 
 def _end_inhabitants() -> None:
     """End what others have started in the sandbox's network namespaces, which could not be removed else."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while left := network.inhabitants():
         if time.monotonic() > deadline:
             raise SandboxError(f"these processes in the sandbox's network cannot be ended: {left}")
@@ -46,12 +48,3 @@ def _end_inhabitants() -> None:
             except ProcessLookupError:
                 continue
         time.sleep(processes.POLL)
-
-
-def _remove_cgroups() -> None:
-    """Remove the containers' groups, the innermost first; the kernel lets go of each once its last process has."""
-    roots = [path for path in (CGROUPS / CGROUP[1:], *CGROUPS.glob(f"*{CGROUP}")) if path.is_dir()]
-    for root in roots:
-        folders = [path for path in root.rglob("*") if path.is_dir()]
-        for path in [*sorted(folders, key=lambda path: len(path.parts), reverse=True), root]:
-            path.rmdir()

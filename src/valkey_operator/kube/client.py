@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import httpx2
@@ -36,6 +37,19 @@ FIELD_MANAGER = "valkey-operator"
 _ADOPTIONS = 5
 
 
+@dataclass
+class _Connections(ConnectionParams):
+    """What lightkube hands to httpx2, and how long idle connections are kept.
+
+    By default they are closed after 5 s, so that nearly every burst of writes began with as many TLS handshakes, which cost more than the
+    writes: a dozen creates took 160 ms, and 40 ms over connections that were open. The API server closes idle ones after 90 s.
+    """
+
+    limits: httpx2.Limits = field(
+        default_factory=lambda: httpx2.Limits(max_connections=100, max_keepalive_connections=32, keepalive_expiry=60)
+    )
+
+
 class Kube:
     """The API server, for as long as `async with` holds (or until `close`)."""
 
@@ -50,9 +64,7 @@ class Kube:
         """Use that kubeconfig, else the pod's service account, else $KUBECONFIG, else ~/.kube/config. Connects to nothing yet."""
         try:
             config = KubeConfig.from_file(kubeconfig) if kubeconfig else None
-            self._client = GenericAsyncClient(
-                ConnectionParams(timeout=httpx2.Timeout(timeout)), config, field_manager=field_manager
-            )
+            self._client = GenericAsyncClient(_Connections(timeout=httpx2.Timeout(timeout)), config, field_manager=field_manager)
         except (ConfigError, KeyError, OSError, ValueError) as error:
             raise translated(ConfigError(f"no usable configuration for Kubernetes: {error}"), "configuration") from error
         self.field_manager = field_manager

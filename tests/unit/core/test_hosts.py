@@ -1,0 +1,160 @@
+from dataclasses import replace
+
+import pytest
+
+from unit.core.given import NODES, machine_of, observed, pod, service
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core.hosts import Host, Missing, advertised, balancer_addresses, bootstrap, family, host, machine_addresses
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Ingress, Machine, Service
+
+INDEX = NodeIndex(1, 1)
+TYPES = {"external": "ExternalIP", "internal": "InternalIP", "host": "Hostname", "dns": "ExternalDNS"}
+
+
+def seen(access=None, **changed):
+    return observed({"type": "NodePort", **(access or {})}, **changed)
+
+
+def machines(**addresses):
+    """m1='internal=10.0.0.1 external=203.0.113.1'"""
+    return {
+        name: Machine(name, tuple((TYPES[kind], address) for kind, address in (word.split("=") for word in words.split())))
+        for name, words in addresses.items()
+    }
+
+
+def test_outside_addresses_come_first_where_all_machines_have_one():
+    all_have = machines(
+        m1="internal=10.0.0.1 external=203.0.113.1",
+        m2="internal=10.0.0.2 external=203.0.113.2",
+        m3="internal=10.0.0.3 external=203.0.113.3",
+    )
+    assert machine_addresses(seen(machines=all_have)) == {"m1": ("203.0.113.1",), "m2": ("203.0.113.2",), "m3": ("203.0.113.3",)}
+
+
+def test_types_are_never_mixed():
+    one_lacks = machines(
+        m1="internal=10.0.0.1 external=203.0.113.1", m2="internal=10.0.0.2", m3="internal=10.0.0.3 external=203.0.113.3"
+    )
+    assert machine_addresses(seen(machines=one_lacks)) == {"m1": ("10.0.0.1",), "m2": ("10.0.0.2",), "m3": ("10.0.0.3",)}
+
+
+def test_only_machines_that_run_pods_count():
+    more = machines(m1="internal=10.0.0.1", m2="internal=10.0.0.2", m3="internal=10.0.0.3", m4="host=m4")
+    assert machine_addresses(seen(machines=more)).keys() == {"m1", "m2", "m3"}
+
+
+def test_a_wanted_type_is_asked_for_in_the_users_order():
+    both = machines(
+        m1="internal=10.0.0.1 dns=m1.example.com",
+        m2="internal=10.0.0.2 dns=m2.example.com",
+        m3="internal=10.0.0.3 dns=m3.example.com",
+    )
+    access = {"nodePort": {"addressType": ["ExternalDNS", "InternalIP"]}}
+    assert machine_addresses(seen(access, machines=both)) == {
+        "m1": ("m1.example.com",),
+        "m2": ("m2.example.com",),
+        "m3": ("m3.example.com",),
+    }
+
+
+def test_no_type_in_common_says_what_to_do():
+    apart = machines(m1="external=203.0.113.1", m2="internal=10.0.0.2", m3="internal=10.0.0.3")
+    assert machine_addresses(seen(machines=apart)) == Missing(
+        Reason.NODE_ADDRESS_UNKNOWN,
+        "Kubernetes nodes m1, m2, m3 have no address type of ExternalIP, InternalIP in common: "
+        "set spec.externalAccess.nodePort.addressType to a type that all of them have, or spec.externalAccess.advertisedHost",
+    )
+
+
+def test_a_machine_that_was_not_seen_yet_is_waited_for():
+    found = machine_addresses(seen(machines=machines(m1="internal=10.0.0.1")))
+    assert found == Missing(Reason.NODE_ADDRESS_UNKNOWN, "Kubernetes node m2, m3 is not known yet")
+
+
+def test_without_the_right_to_read_nodes_pods_tell_where_they_run():
+    found = machine_addresses(seen(machines=None))
+    assert found == {"m1": ("192.0.2.11",), "m2": ("192.0.2.12",), "m3": ("192.0.2.13",)}
+
+
+def test_without_the_right_to_read_nodes_only_internal_addresses_are_known():
+    found = machine_addresses(seen({"nodePort": {"addressType": ["ExternalIP"]}}, machines=None))
+    assert isinstance(found, Missing)
+    assert found.reason is Reason.NODE_ADDRESS_UNKNOWN
+    assert "allow it to get, list and watch nodes" in found.message
+
+
+def test_pods_that_run_nowhere_yet_are_no_reason_to_know_nothing():
+    pods = {index: pod(index, machine=None if index.shard else machine_of(index), host_ips=("192.0.2.11",)) for index in NODES}
+    assert machine_addresses(seen(machines=None, pods=pods)).keys() == {"m1", "m2"}
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        (("192.0.2.1",), Host("192.0.2.1", "192.0.2.1")),
+        (("2001:db8::1", "192.0.2.1"), Host("192.0.2.1", "192.0.2.1", "2001:db8::1")),
+        (("m1.example.com",), Host("m1.example.com")),
+        (("m1.example.com", "192.0.2.1"), Host("192.0.2.1", "192.0.2.1")),
+        (("2001:db8::1", "m1.example.com"), Host("m1.example.com", "", "2001:db8::1")),
+    ],
+)
+def test_the_host_is_the_best_of_what_is_behind_it(behind, expected):
+    assert host(seen(), INDEX, behind) == expected
+
+
+def test_an_ipv6_address_alone_can_be_no_host():
+    found = host(seen(), INDEX, ("2001:db8::1",))
+    assert isinstance(found, Missing)
+    assert "spec.externalAccess.advertisedHost" in found.message
+
+
+def test_for_clients_of_ipv6_no_ipv4_address_is_told():
+    found = host(
+        seen({"advertisedHost": "{name}-{shard}-{node}.example.com", "ipFamilies": ["IPv6"]}), INDEX, ("192.0.2.1", "2001:db8::1")
+    )
+    assert found == Host("orders-1-1.example.com", "", "2001:db8::1")
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{name}-{shard}-{node}.{namespace}.example.com", Host("orders-1-1.shop.example.com", "192.0.2.1")),
+        ("clients.example.com", Host("clients.example.com", "192.0.2.1")),
+        ("203.0.113.9", Host("203.0.113.9", "203.0.113.9")),
+    ],
+)
+def test_an_advertised_host_is_rendered_and_told_with_the_address_behind_it(template, expected):
+    assert host(seen({"advertisedHost": template}), INDEX, ("192.0.2.1",)) == expected
+
+
+def test_an_advertised_host_needs_nothing_behind_it():
+    assert host(seen({"advertisedHost": "a.example.com"}), INDEX, ()) == Host("a.example.com")
+
+
+def test_a_host_that_is_no_name_once_rendered_is_told():
+    long = seen({"advertisedHost": "{name}" * 11 + ".example.com"})
+    assert host(long, INDEX, ()) == Missing(
+        Reason.INVALID_ADVERTISED_HOST,
+        f"spec.externalAccess.advertisedHost renders as '{'orders' * 11}.example.com' for node 1-1: "
+        "it has a part between two dots of more than 63 characters: shorten it",
+    )
+
+
+def test_the_bootstrap_host_is_the_clusters():
+    assert bootstrap(seen({"bootstrapHost": "{name}.{namespace}.example.com"}).cluster) == "orders.shop.example.com"
+    assert bootstrap(seen().cluster) is None
+    assert advertised(seen().cluster, INDEX) is None
+
+
+def test_a_balancers_names_come_after_its_addresses():
+    made: Service = replace(
+        service("orders-0"), ingress=(Ingress("", "lb.example.com"), Ingress("2001:db8::1"), Ingress("192.0.2.1", "x"))
+    )
+    assert balancer_addresses(made) == ("2001:db8::1", "192.0.2.1", "lb.example.com", "x")
+
+
+@pytest.mark.parametrize(("text", "version"), [("192.0.2.1", 4), ("::1", 6), ("a.example.com", None), ("1.2.3", None), ("", None)])
+def test_which_family_an_address_is_of(text, version):
+    assert family(text) == version
