@@ -91,7 +91,6 @@ def _create(kubernetes: Kubernetes, steps: Steps) -> View:
     rows = [(e.shard, e.role, e.address, e.pod, e.machine) for e in view.endpoints]
     for line in table(("shard", "role", "endpoint", "pod", "Kubernetes node"), rows, indent=INDENT):
         click.echo(line)
-    click.echo()
     return view
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from valkey.cluster import ClusterNode, ValkeyCluster
-from valkey.exceptions import ValkeyError
+from valkey.exceptions import ValkeyClusterException, ValkeyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +27,8 @@ PATIENCE = 60.0
 """How long a command is repeated."""
 PAUSE = 0.01
 """Between repetitions."""
+FAILURES = (ValkeyError, ValkeyClusterException, OSError)
+"""What the client library raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ class Application:
         while True:
             try:
                 answer: object = self._client.execute_command(*command)
-            except (ValkeyError, OSError) as error:
+            except FAILURES as error:
                 self.record.errors[f"{type(error).__name__}: {error}"[:160]] += 1
                 if time.monotonic() > deadline:
                     raise
@@ -152,7 +154,7 @@ class Newcomers:
                 for number in range(12):  # enough to meet every shard
                     client.set(f"newcomer:{number}", self.came)
                 client.close()
-            except (ValkeyError, OSError) as error:
+            except FAILURES as error:
                 self.errors[f"{type(error).__name__}: {error}"[:160]] += 1
 
 
@@ -216,11 +218,18 @@ def _ask(login: Login, command: Sequence[str]) -> None:
     try:
         client = login.connect()
         answer: object = client.execute_command(*command)
-        node = client.get_node_from_key(command[1]) if len(command) > 1 else None
-    except (ValkeyError, OSError) as error:
-        _tell(event="failed", why=f"{type(error).__name__}: {error}")
+    except (*FAILURES, ValueError) as error:  # it has no words of its own for some commands
+        _tell(event="failed", why=str(error) or type(error).__name__)
         sys.exit(1)
-    _tell(event="answered", answer=answer, by=node.name if node else "")
+    _tell(event="answered", answer=answer, by=_responsible(client, command))
+
+
+def _responsible(client: ValkeyCluster, command: Sequence[str]) -> str:
+    """The endpoint of the node that serves the command's keys; empty for a command without keys."""
+    try:
+        return str(client.nodes_manager.get_node_from_slot(client.determine_slot(*command)).name)
+    except (*FAILURES, ValueError):  # the library cannot tell
+        return ""
 
 
 def _dial(address: str) -> dict[str, Any]:

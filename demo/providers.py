@@ -56,7 +56,7 @@ class Provider(ABC):
 class Sandbox(Provider):
     """Three nodes on this machine, built from source."""
 
-    title = "A real Kubernetes of three nodes on this machine (the first time it is built from source: some 10 minutes)"
+    title = "A real Kubernetes of three nodes on this machine"
     hints = (
         (f"{BIN}/sandbox kubectl get vkc,vkn", "the cluster and its nodes"),
         (f"{BIN}/sandbox kubectl describe vkc demo", "its status, conditions and events"),

@@ -5,6 +5,7 @@ It has its own processes, network, mounts, /run and control groups; it uses the 
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Self
@@ -36,11 +37,20 @@ exec "$@"
 """
 
 
+PROCESSES = """
+import os, pathlib
+for folder in pathlib.Path("/proc").glob("[0-9]*"):
+    if int(folder.name) != os.getpid():
+        print((folder / "cmdline").read_bytes().decode().replace("\\0", " "))
+"""
+
+
 class Machine:
     """Use it as a context: at its end, all its processes end."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._started: list[subprocess.Popen[bytes]] = []
         self._name = f"test-machine-{os.getpid()}-{time.monotonic_ns()}"
 
     def __enter__(self) -> Self:
@@ -56,8 +66,9 @@ class Machine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._holder.kill()
-        self._holder.wait()
+        for process in (*self._started, self._holder):
+            process.kill()
+            process.wait()
         deadline = time.monotonic() + 10
         while groups := sorted(Path("/sys/fs/cgroup").glob(f"**/{self._name}/**/"), reverse=True):
             for group in groups:
@@ -81,7 +92,9 @@ class Machine:
 
     def start(self, *command: str | Path) -> subprocess.Popen[bytes]:
         """A command in it that runs beside the test."""
-        return subprocess.Popen(self.words(*command), env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        quiet = subprocess.DEVNULL
+        self._started.append(subprocess.Popen(self.words(*command), env=self.environment(), stdout=quiet, stderr=quiet))
+        return self._started[-1]
 
     def sandbox(self, *arguments: str, home: Path | None = None) -> str:
         """What a sandbox command printed there; its failure fails the test."""
@@ -100,7 +113,6 @@ class Machine:
     def traces(self) -> dict[str, list[str]]:
         """All that a sandbox could leave behind."""
         script = {
-            "processes": "for each in /proc/[0-9]*; do tr '\\0' ' ' < $each/cmdline; echo; done | grep -v -e '^sh -c for' -e '^tr '",
             "mounts": "cut -d' ' -f1-3 /proc/mounts | sort",
             "links": "ip -o link | cut -d: -f2 | cut -d@ -f1",
             "routes": "ip route show table all",
@@ -110,7 +122,12 @@ class Machine:
             "groups": "find /sys/fs/cgroup -type d | sort",
             "settings": "cat /proc/sys/vm/overcommit_memory /proc/sys/kernel/panic /proc/sys/net/ipv4/ip_forward",
         }
-        return {name: self.run("sh", "-c", command).stdout.splitlines() for name, command in script.items()}
+        found = {name: self.run("sh", "-c", command).stdout.splitlines() for name, command in script.items()}
+        return {"processes": self.processes(), **found}
+
+    def processes(self) -> list[str]:
+        """The command lines of all processes in it."""
+        return self.run(sys.executable, "-c", PROCESSES).stdout.splitlines()
 
     def _init(self) -> int:
         return int(Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children").read_text().split()[0])

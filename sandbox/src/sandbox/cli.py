@@ -192,10 +192,10 @@ def _faulting(home: Home) -> Iterator[tuple[Owner, Steps]]:
 
 
 def _running(home: Home) -> Owner:
+    ownership.refuse_another(home)
     record = ownership.owner()
     if record is None or not home.kubeconfig.exists():
         raise SandboxError("the sandbox is not running: `sandbox up` starts it")
-    ownership.refuse_another(home)
     return record
 
 

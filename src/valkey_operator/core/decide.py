@@ -220,8 +220,8 @@ def _inside_waits(observed: Observed, inside: Health, phase: Phase, *, busy: boo
     near = _near(observed.cluster, ConditionType.READY, now)
     if busy or (phase.forming and observed.reachable()):
         yield near
-    if phase.gossiping:
-        yield _near(observed.cluster, ConditionType.EXTERNAL_ACCESS_READY, now) if inside.whole or phase.forming else SOON
+    if phase.gossiping and not phase.forming:
+        yield _near(observed.cluster, ConditionType.EXTERNAL_ACCESS_READY, now) if inside.whole else SOON
     for index, pod in observed.pods.items():
         if pod.running and pod.ip and not isinstance(observed.servers.get(index), Server):
             yield NEAR if pod.started is not None and now < pod.started + _STARTING else SOON

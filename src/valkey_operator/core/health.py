@@ -116,7 +116,7 @@ def _troubled(observed: Observed, topology: Topology) -> Iterator[Lack]:
 
 
 def _trouble(pod: str, trouble: Trouble) -> Lack:
-    said = " ".join(trouble.message.split())
+    said = " ".join(trouble.message.split()).removesuffix(".")
     if trouble.reason in _IMAGE:
         return Lack(
             Reason.IMAGE_PULL_FAILED,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import httpx2
+import msgspec
+import yaml
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
@@ -35,6 +37,9 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 FIELD_MANAGER = "valkey-operator"
 _ADOPTIONS = 5
+_AT_ONCE = 16
+_UNUSABLE = (ConfigError, yaml.YAMLError, msgspec.MsgspecError, AttributeError, LookupError, OSError, TypeError, ValueError)
+"""What lightkube raises for a kubeconfig that is none."""
 
 
 @dataclass
@@ -65,11 +70,13 @@ class Kube:
         try:
             config = KubeConfig.from_file(kubeconfig) if kubeconfig else None
             self._client = GenericAsyncClient(_Connections(timeout=httpx2.Timeout(timeout)), config, field_manager=field_manager)
-        except (ConfigError, KeyError, OSError, ValueError) as error:
+        except _UNUSABLE as error:
             raise translated(ConfigError(f"no usable configuration for Kubernetes: {error}"), "configuration") from error
         self.field_manager = field_manager
         self.observer = observer
         self._timeout = timeout
+        # No more than the pool keeps connections for; who waits here does not yet count his time.
+        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     @property
     def namespace(self) -> str:
@@ -182,19 +189,26 @@ class Kube:
     async def apply(self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None, force: bool = True) -> Object:
         """The object after a server-side apply of `body`: what it names is ours, what we owned and it no longer names is removed.
 
-        `body` carries the uid that was observed, so that another object that took the name is not touched (Conflict), nor is one that
-        has gone made again (objects are made by `create`). A field that another manager owns is taken over, or with `force=False`
-        answered by Conflict.
+        `body` carries the uid that was observed: another object that took the name is not touched, and one that has gone is not made
+        again (Conflict; NotFound with a subresource). A field that another manager owns is taken over, or with `force=False` answered by
+        Conflict.
         """
         meta = body["metadata"]
-        name, namespace = meta["name"], meta.get("namespace")
-        if not meta.get("uid"):
-            raise ValueError(f"apply {_named(kind, namespace, name)}: the body needs metadata.uid (make objects with create)")
-        if subresource is None:
-            await self._adopt(kind, name, namespace)
+        name, namespace, uid = meta["name"], meta.get("namespace"), meta.get("uid")
+        what = f"apply {_named(kind, namespace, name)}{f' {subresource}' if subresource else ''}"
+        if not uid:
+            raise ValueError(f"{what}: the body needs metadata.uid (objects are made by create)")
+        with suppress(NotFound):  # the API server says what it says of an object that has gone
+            live = await self.get(kind, name, namespace)
+            if live["metadata"]["uid"] != uid:
+                raise Conflict(f"{what}: another object has that name now (uid {live['metadata']['uid']}, not {uid})", code=409)
+            if subresource is None:
+                await self._adopt(kind, live)
+            else:
+                # A status is written whatever the uid says; the version makes sure that it is still the same object.
+                body = {**body, "metadata": {**meta, "resourceVersion": live["metadata"]["resourceVersion"]}}
         params = {"force": "true" if force else None}
         path = kind.path(namespace, name, *([subresource] if subresource else []))
-        what = f"apply {_named(kind, namespace, name)}{f' {subresource}' if subresource else ''}"
         applied = await self._call("PATCH", kind, path, body=body, patch=PatchType.APPLY, params=params, what=what)
         self.observer.wrote(kind, "apply-status" if subresource == "status" else "apply")
         return applied
@@ -224,17 +238,14 @@ class Kube:
         await self._call("DELETE", kind, kind.path(namespace, name), body=body, what=f"delete {_named(kind, namespace, name)}")
         self.observer.wrote(kind, "delete")
 
-    async def _adopt(self, kind: Kind, name: str, namespace: str | None) -> None:
+    async def _adopt(self, kind: Kind, live: Object) -> None:
         """Make fields that we own by a create ours by apply, so that the apply that follows can remove them.
 
         After a POST our manager owns its fields with operation Update, and an apply never removes what an Update owns. client-go's
         csaupgrade does the same: rewrite metadata.managedFields, guarded by the resource version.
         """
+        name, namespace = live["metadata"]["name"], live["metadata"].get("namespace")
         for attempt in range(_ADOPTIONS):
-            try:
-                live = await self.get(kind, name, namespace)
-            except NotFound:
-                return  # the apply will say so
             entries = adopted(live, self.field_manager)
             if entries is None:
                 return
@@ -248,6 +259,7 @@ class Kube:
             except Conflict:
                 if attempt == _ADOPTIONS - 1:
                     raise
+                live = await self.get(kind, name, namespace)
             else:
                 self.observer.wrote(kind, "patch")
                 return
@@ -266,7 +278,11 @@ class Kube:
     ) -> Object:
         fields = {"fieldManager": self.field_manager} if manager or patch else {}
         request = self._request(method, path, params={**(params or {}), **fields}, body=body, patch=patch)
-        async with self._answer(request, kind, method.lower(), what=what) as answer, asyncio.timeout(self._timeout):
+        async with (
+            self._turns,
+            self._answer(request, kind, method.lower(), what=what) as answer,
+            asyncio.timeout(self._timeout),
+        ):
             read: Object = json.loads(await answer.aread())
             return read
 

@@ -92,6 +92,7 @@ class Controller(Generic[K]):
         try:
             async with asyncio.TaskGroup() as tasks:
                 for reflector in self._reflectors:
+                    reflector.store.synced.clear()  # what an earlier run saw is no longer the truth
                     tasks.create_task(reflector.run(), name=f"reflect {reflector.kind.plural}")
                 for reflector in self._reflectors:
                     await reflector.store.synced.wait()

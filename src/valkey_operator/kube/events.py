@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 EventType = Literal["Normal", "Warning"]
 
 _NOTE_LIMIT = 1024
-"""Characters; the API server refuses more."""
+"""Bytes; the API server refuses more, though it calls them characters."""
 _REMEMBERED = 2000
 
 
@@ -108,8 +108,16 @@ class Recorder:
             "type": type_,
             "reason": reason,
             "action": action,
-            "note": note if len(note) <= _NOTE_LIMIT else note[: _NOTE_LIMIT - 1] + "…",
+            "note": shortened(note),
         }
+
+
+def shortened(note: str) -> str:
+    """A note that the API server takes, cut where it is too long."""
+    written = note.encode()
+    if len(written) <= _NOTE_LIMIT:
+        return note
+    return written[: _NOTE_LIMIT - len("…".encode())].decode(errors="ignore") + "…"
 
 
 def _reference(regarding: Mapping[str, Any]) -> dict[str, Any]:

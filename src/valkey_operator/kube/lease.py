@@ -13,13 +13,13 @@ import random
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from valkey_operator.kube.errors import AlreadyExists, Conflict, KubeError, LeaseLost, NotFound
 from valkey_operator.kube.kinds import LEASE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine, Mapping
 
     from valkey_operator.kube.client import Kube, Object
 
@@ -42,7 +42,7 @@ async def lead(
     namespace: str,
     name: str,
     identity: str,
-    work: Callable[[], Awaitable[None]],
+    work: Callable[[], Coroutine[None, None, None]],
     times: LeaseTimes = LeaseTimes(),
 ) -> None:
     """Wait for the Lease, then run `work` for as long as it is held.
@@ -51,20 +51,25 @@ async def lead(
     LeaseLost is raised. When cancelled, `work` is cancelled and awaited, then the Lease is released, so that another takes over at once.
     """
     lease = _Lease(kube, namespace=namespace, name=name, identity=identity, times=times)
-    await lease.acquire()
-    log.info("leading as %s", identity, extra={"lease": f"{namespace}/{name}"})
-    working = asyncio.ensure_future(work())
-    keeping = asyncio.create_task(lease.keep(), name="keep the lease")
     try:
-        await asyncio.wait((working, keeping), return_when=asyncio.FIRST_COMPLETED)
+        await lease.acquire()
+        log.info("leading as %s", identity, extra={"lease": f"{namespace}/{name}"})
+        await _work_while(lease.keep(), work())
     finally:
-        # First the work, whatever happened: nothing may be done without the Lease, and it is not given away before.
-        await _ended(working)
-        await _ended(keeping)
         await lease.release()
-    if not keeping.cancelled() and (error := keeping.exception()):
-        raise error
-    await working
+
+
+async def _work_while(keep: Coroutine[None, None, NoReturn], work: Coroutine[None, None, None]) -> None:
+    """The work is done, or failed, or was cancelled because `keep` failed, or we were: in any case it is over."""
+    keeping, working = asyncio.ensure_future(keep), asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((keeping, working), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await _ended(working)  # first: nothing may be done without the Lease
+        await _ended(keeping)
+    if not keeping.cancelled():
+        keeping.result()
+    working.result()
 
 
 class _Lease:
@@ -94,7 +99,7 @@ class _Lease:
                 told = state
             await asyncio.sleep(self._times.retry * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
 
-    async def keep(self) -> None:
+    async def keep(self) -> NoReturn:
         """Renew until the Lease is lost: then LeaseLost."""
         while True:
             await asyncio.sleep(self._times.renew)
@@ -102,16 +107,13 @@ class _Lease:
 
     async def release(self) -> None:
         """Give the Lease away, if it is ours, so that nobody has to wait for its end."""
-        if not self._held:
-            return
-        self._held = False
         try:
             async with asyncio.timeout(self._times.retry):
-                await self._look()  # the answer to the last renewal may have been lost
-                if self._holder() == self._identity:
+                await self._look()  # whether it is ours, even if an answer was lost
+                if self._live is not None and self._holder() == self._identity:
                     await self._kube.replace(LEASE, self._body(holder="", duration=1))
         except (KubeError, TimeoutError) as error:
-            log.warning("could not release the Lease, others wait for its end: %s", error)
+            log.warning("could not release the Lease, others wait for its end: %s", error or "no answer")
 
     async def _renew(self) -> None:
         deadline = self._renewed_at + self._times.deadline
@@ -145,7 +147,7 @@ class _Lease:
             if not self._held:
                 return False  # somebody was quicker
             await self._look()  # ours is stale: judge by what is there
-            if self._holder() not in (self._identity, None):
+            if self._live is not None and self._holder() != self._identity:
                 return False
             self._live = await self._write()
         self._held = True
@@ -162,13 +164,16 @@ class _Lease:
             self._seen_at = _now()
         self._live = live
 
-    def _holder(self) -> str | None:
-        return None if self._live is None else self._live["spec"].get("holderIdentity") or ""
+    def _spec(self) -> Mapping[str, Any]:
+        return (self._live or {}).get("spec") or {}
+
+    def _holder(self) -> str:
+        return str(self._spec().get("holderIdentity") or "")
 
     def _is_free(self) -> bool:
-        if self._live is None or self._holder() in ("", self._identity):
+        if self._holder() in ("", self._identity):
             return True
-        duration = self._live["spec"].get("leaseDurationSeconds") or self._times.duration
+        duration = self._spec().get("leaseDurationSeconds") or self._times.duration
         return _now() - self._seen_at > float(duration)
 
     async def _write(self) -> Object:
@@ -179,10 +184,9 @@ class _Lease:
     def _body(self, *, holder: str, duration: float) -> dict[str, Any]:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
-        before: dict[str, Any] = {}
         if self._live is not None:
             metadata = {key: value for key, value in self._live["metadata"].items() if key != "managedFields"}
-            before = self._live["spec"]
+        before = self._spec()
         same = before.get("holderIdentity") == holder
         spec = {
             "holderIdentity": holder,
@@ -194,14 +198,14 @@ class _Lease:
         return {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": metadata, "spec": spec}
 
 
-async def _ended(task: asyncio.Future[None]) -> None:
+async def _ended(task: asyncio.Future[Any]) -> None:
     """The task is over, however it ended and however often we are cancelled meanwhile."""
     task.cancel()
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait((task,))
     if not task.cancelled() and (error := task.exception()):
-        log.debug("ended by %r", error)  # whoever may raise it does; else it was cancelled and nobody asks
+        log.warning("leading ends: %r", error)
 
 
 def _now() -> float:

@@ -7,7 +7,7 @@ The clock is the event loop's: tests bring a loop of virtual time.
 from __future__ import annotations
 
 import asyncio
-import random as random_module
+import random
 from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -29,13 +29,13 @@ class Queue(Generic[K]):
         *,
         base: float = 0.2,
         limit: float = 60.0,
-        random: random_module.Random | None = None,
+        jitter: random.Random | None = None,
         observer: Observer = SILENT,
     ) -> None:
         """Back-off begins at `base` seconds and doubles up to `limit`; each delay is shortened by up to a fifth, at random."""
         self._base = base
         self._limit = limit
-        self._random = random or random_module.Random()  # noqa: S311 - jitter
+        self._jitter = jitter or random.Random()  # noqa: S311
         self._observer = observer
         self._ready: dict[K, bool] = {}  # key -> quiet; in order of coming
         self._active: set[K] = set()
@@ -63,7 +63,7 @@ class Queue(Generic[K]):
         """Have the key worked after its back-off, which grows with each retry until `forget`; the seconds until then."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = min(self._limit, self._base * 2.0 ** min(failures, 32)) * self._random.uniform(0.8, 1.0)
+        delay = min(self._limit, self._base * 2.0 ** min(failures, 32)) * self._jitter.uniform(0.8, 1.0)
         seconds = max(delay, at_least)
         self.add_after(key, seconds)
         return seconds

@@ -58,7 +58,7 @@ class Reflector(Generic[V]):
         server_timeout: float = 300.0,
         idle_timeout: float = 75.0,
         observer: Observer = SILENT,
-        random: random.Random | None = None,
+        jitter: random.Random | None = None,
     ) -> None:
         """`project` gives the frozen view of an object, None if it is not to be stored. `namespace` None means all."""
         self.kind = kind
@@ -74,13 +74,14 @@ class Reflector(Generic[V]):
         self._server_timeout = server_timeout
         self._idle_timeout = idle_timeout
         self._observer = observer
-        self._random = random or _random()
+        self._jitter = jitter or random.Random()  # noqa: S311
         self._version = ""
         self._failures = 0
         self._silent = 0
 
     async def run(self) -> NoReturn:
         """Mirror until cancelled. Never raises on its own."""
+        self.store.synced.clear()
         reason = "start"
         while True:
             try:
@@ -122,7 +123,7 @@ class Reflector(Generic[V]):
         watch = self._kube.watch(
             self.kind,
             resource_version=self._version,
-            server_timeout=self._server_timeout * self._random.uniform(0.75, 1.25),
+            server_timeout=self._server_timeout * self._jitter.uniform(0.75, 1.25),
             idle_timeout=self._idle_timeout,
             **self._where,
         )
@@ -159,7 +160,7 @@ class Reflector(Generic[V]):
     async def _back_off(self, error: KubeError) -> None:
         self._failures += 1
         limit = min(_BACK_OFF_LIMIT, _BACK_OFF_BASE * 2.0 ** min(self._failures - 1, 16))
-        seconds = max(limit * self._random.uniform(0.5, 1.0), error.retry_after or 0.0)
+        seconds = max(limit * self._jitter.uniform(0.5, 1.0), error.retry_after or 0.0)
         log.warning("%s: %s; again in %.1f s", self.kind, error.message, seconds, extra={"failures": self._failures})
         await asyncio.sleep(seconds)
 
@@ -167,7 +168,3 @@ class Reflector(Generic[V]):
 def _key(item: Mapping[str, Any]) -> Key:
     metadata = item["metadata"]
     return Key(metadata.get("namespace", ""), metadata["name"])
-
-
-def _random() -> random.Random:
-    return random.Random()  # noqa: S311 - jitter

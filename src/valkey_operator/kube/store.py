@@ -48,7 +48,7 @@ class Store(Generic[V]):
         return len(self._views)
 
     def subscribe(self, on_change: Callable[[V | None, V | None], None]) -> None:
-        """Call `on_change(old, new)` at each change from now on, after the store shows it; None stands for absent."""
+        """Call `on_change(old, new)` at each change from now on, after the store shows it; None stands for absent. It must not raise."""
         self._listeners.append(on_change)
 
     def put(self, key: Key, view: V | None) -> None:

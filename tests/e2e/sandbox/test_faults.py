@@ -53,7 +53,7 @@ def asked_from(machine, node, address):
 
 def count(machine, program):
     """How many processes of the machine run a program."""
-    return sum(line.startswith(program) for line in machine.traces()["processes"])
+    return sum(line.startswith(program) for line in machine.processes())
 
 
 def reaches(machine, address):

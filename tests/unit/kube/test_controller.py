@@ -266,6 +266,18 @@ def test_after_a_cancellation_nothing_runs_and_a_second_run_works_every_key_agai
     virtual(story())
 
 
+def test_a_second_run_does_not_work_with_what_the_first_one_saw(virtual):
+    async def story():
+        worked = Worked()
+        given = Given(View("a", "x"), sync_after=10)
+        controller = Controller(worked, sources=[Source(given, owner)])
+        await running_for(15, controller)
+        await running_for(15, controller)
+        assert worked.calls == [("x", False, 10.0), ("x", False, 25.0)]
+
+    virtual(story())
+
+
 def test_a_view_whose_keys_cannot_be_told_is_logged_and_the_rest_goes_on(virtual, caplog):
     def keys(view):
         if view.owner == "?":

@@ -118,13 +118,14 @@ def test_a_failure_is_logged_and_stops_nothing(virtual, caplog):
     assert "could not write an event: away" in caplog.text
 
 
-def test_a_long_note_is_shortened_to_what_the_api_server_takes(virtual):
+def test_a_long_note_is_shortened_to_the_1024_bytes_that_the_api_server_takes(virtual):
     async def story():
         api = Written()
         events = recorder(api)
         events.emit(CLUSTER, reason="R", note="x" * 3000, action="A")
+        events.emit(CLUSTER, reason="R", note="→" * 400, action="A")
         await run_for(1, events)
-        assert len(api.events[0][1]["note"]) == 1024
+        assert [body["note"] for _, body in api.events] == ["x" * 1021 + "…", "→" * 340 + "…"]
 
     virtual(story())
 

@@ -281,6 +281,35 @@ def test_impatience_does_not_cut_the_work_short(virtual):
     virtual(story())
 
 
+def test_a_replica_that_is_stopped_while_it_takes_the_lease_does_not_keep_it(virtual):
+    async def story():
+        cluster = Cluster()
+        replica = Replica(cluster, "me", delay=1)
+        replica.door.loses_answers = True
+        replica.start()
+        await asyncio.sleep(2.5)  # the Lease is made, the answer lost
+        assert cluster.lease["spec"]["holderIdentity"] == "me"
+        replica.door.loses_answers, replica.door.delay = False, 0.1
+        await replica.stop()
+        assert cluster.lease["spec"]["holderIdentity"] == ""
+        assert replica.spans == []
+
+    virtual(story())
+
+
+def test_a_lease_without_a_spec_is_free(virtual):
+    async def story():
+        cluster = Cluster()
+        cluster.stored({"metadata": {"name": "op", "namespace": "ns"}})
+        replica = Replica(cluster, "me")
+        replica.start()
+        await asyncio.sleep(1)
+        assert replica.working
+        await replica.stop()
+
+    virtual(story())
+
+
 def test_the_default_times_leave_a_leader_time_to_stop():
     times = LeaseTimes()
     assert (times.duration, times.renew, times.retry) == (15.0, 5.0, 2.0)

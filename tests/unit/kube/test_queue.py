@@ -16,7 +16,7 @@ class Steady(random.Random):
 
 
 def steady():
-    return Queue(random=Steady())
+    return Queue(jitter=Steady())
 
 
 async def waits(queue):
@@ -193,7 +193,7 @@ def test_every_change_is_followed_by_work_that_begins_later_and_no_key_is_worked
 
     async def story():
         loop = asyncio.get_running_loop()
-        queue = Queue(random=random.Random(seed))
+        queue = Queue(jitter=random.Random(seed))
         tasks = [asyncio.create_task(work(queue, loop)) for _ in range(workers)]
         for key, pause, is_change in happenings:
             if is_change:

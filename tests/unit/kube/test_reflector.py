@@ -80,7 +80,7 @@ class Counts(Observer):
 async def played(api, **given):
     """The reflector after the script, and the changes that it told of."""
     changes = []
-    reflector = Reflector(api, SERVICE, view, random=random.Random(1), **given)
+    reflector = Reflector(api, SERVICE, view, jitter=random.Random(1), **given)
     reflector.store.subscribe(lambda old, new: changes.append((old, new)))
     running = asyncio.create_task(reflector.run())
     await asyncio.wait_for(api.over.wait(), 3600)

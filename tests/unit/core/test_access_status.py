@@ -1,0 +1,209 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from unit.core.edits import changed, promoted, silent, views
+from unit.core.given import NODES, NOW, node_id, observed, pod, service
+from unit.core.test_access import ANNOUNCED, OUTSIDE, READY, SERVICES, TYPE
+from valkey_operator.api.conditions import Reason
+from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
+from valkey_operator.core.access_status import role
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import AllocatedPort, Probe
+from valkey_operator.core.outside import outside
+from valkey_operator.core.topology import Topology
+
+FIRST, SECOND = NodeIndex(0, 0), NodeIndex(0, 1)
+ALL_SHARDS = service("orders", AllocatedPort("np-bootstrap", 30999, 30999), kind="bootstrap")
+DONE = replace(ANNOUNCED, services={**ANNOUNCED.services, "orders": ALL_SHARDS})
+"""External access is ready."""
+OFF = {"enabled": False, **TYPE, "drainSeconds": 60}
+
+
+def found(seen, *, now=NOW):
+    return outside(seen, Topology.of(seen), now=now)
+
+
+def lack(seen, *, now=NOW):
+    missing = found(seen, now=now).lack
+    return (missing.reason, missing.message) if missing is not None else None
+
+
+def stored(seen, status):
+    return replace(seen, cluster=replace(seen.cluster, status=seen.cluster.status.model_copy(update={"external_access": status})))
+
+
+# --- when it is ready ---
+
+
+def test_the_status_of_external_access_that_is_ready():
+    result = found(DONE)
+    assert result.lack is None
+    assert result.status == ExternalAccessStatus(
+        type="NodePort",
+        ready=True,
+        bootstrap=Bootstrap(service="orders", addresses=("192.0.2.11:30999", "192.0.2.12:30999", "192.0.2.13:30999")),
+        endpoints=tuple(
+            ShardEndpoint(
+                shard=shard,
+                service=f"orders-{shard}",
+                host=host,
+                port=31200 + shard,
+                address=f"{host}:{31200 + shard}",
+                nodes=(
+                    NodeEndpoint(
+                        node=0, role="primary", host=host, port=31200 + shard, address=f"{host}:{31200 + shard}", announced=True
+                    ),
+                    NodeEndpoint(
+                        node=1, role="replica", host=next_, port=31300 + shard, address=f"{next_}:{31300 + shard}", announced=True
+                    ),
+                ),
+            )
+            for shard, host, next_ in (
+                (0, "192.0.2.11", "192.0.2.12"),
+                (1, "192.0.2.12", "192.0.2.13"),
+                (2, "192.0.2.13", "192.0.2.11"),
+            )
+        ),
+    )
+
+
+def test_a_shards_own_endpoint_is_its_primarys():
+    status = found(promoted(DONE, SECOND, over=FIRST)).status
+    assert status.endpoints[0].address == "192.0.2.12:31300"
+    assert found(silent(DONE, FIRST)).status.endpoints[0].address == ""
+
+
+# --- what keeps it from being ready, the most telling first ---
+
+
+def test_ports_that_are_not_allocated_are_all_told():
+    reason, message = lack(observed(TYPE))
+    assert reason is Reason.ALLOCATING_PORTS
+    assert message.startswith(
+        "Service orders-0 has no node port for node 0-0 yet; Service orders-0 has no node port for node 0-1 yet; "
+    )
+    assert message.count("; ") == 5
+
+
+def test_an_endpoint_that_does_not_answer_is_told():
+    seen = replace(READY, probes={**READY.probes, OUTSIDE[FIRST]: Probe(None, "timed out")})
+    assert lack(seen) == (Reason.ANNOUNCING, "192.0.2.11:31200 does not answer the operator: timed out")
+    assert found(seen).status.endpoints[0].nodes[0].waiting_since == "2026-03-01T12:00:00Z"
+
+
+def test_nodes_that_are_not_told_by_all_are_counted():
+    assert lack(READY) == (Reason.ANNOUNCING, "6 of 6 nodes are not announced by every server yet, first node 0-0")
+    late = views(DONE, lambda at, each: replace(each, port=6379) if at == SECOND and each.id == node_id(NodeIndex(2, 1)) else each)
+    assert lack(late) == (Reason.ANNOUNCING, "1 of 6 nodes are not announced by every server yet, first node 2-1")
+
+
+def test_a_bootstrap_service_without_address_is_told():
+    assert lack(ANNOUNCED) == (Reason.ANNOUNCING, "Service orders, over all shards, has no address yet, or no pod serves behind it")
+    assert lack(observed({**TYPE, "bootstrapService": False}, *SERVICES, told=OUTSIDE)) is None
+    nobody_serves = replace(DONE, pods={index: pod(index, serving=False) for index in NODES})
+    assert lack(nobody_serves)[0] is Reason.ANNOUNCING
+
+
+def test_what_a_person_must_act_on_comes_first():
+    seen = changed(observed(TYPE, *SERVICES[1:]), NodeIndex(1, 0), version=(8, 1, 8))
+    assert lack(seen)[0] is Reason.UNSUPPORTED_VALKEY_VERSION
+    nowhere = replace(observed(TYPE, *SERVICES[1:]), machines={})
+    assert lack(nowhere)[0] is Reason.NODE_ADDRESS_UNKNOWN
+
+
+def test_a_pod_that_is_being_replaced_is_nobodys_task():
+    pods = {index: pod(index) for index in NODES if index != FIRST}
+    assert lack(replace(DONE, pods=pods))[0] is Reason.WAITING_FOR_CLUSTER
+
+
+@pytest.mark.parametrize("seen", [observed(TYPE), READY, ANNOUNCED, silent(DONE, FIRST)])
+def test_what_lacks_something_is_not_ready(seen):
+    result = found(seen)
+    assert result.lack is not None
+    assert not result.status.ready
+
+
+# --- what is remembered of a Service that somebody deleted ---
+
+
+def test_the_number_of_a_bootstrap_service_that_is_gone_stays_in_the_status():
+    """It is known from nowhere else: a pass that fails to make the Service again must not lose it."""
+    told = ExternalAccessStatus(type="NodePort", ready=True, bootstrap=Bootstrap(service="orders", addresses=("192.0.2.11:30999",)))
+    result = found(stored(ANNOUNCED, told))
+    assert result.status.bootstrap == told.bootstrap
+    assert not result.status.ready
+    asked = next(service for service in result.services.ensured if service.name == "orders")
+    assert [(port.node_port, port.fallback) for port in asked.ports] == [(30999, 6379)]
+
+
+# --- off ---
+
+
+def test_off_with_nothing_left_there_is_nothing_to_tell():
+    assert found(observed()).status is None
+    assert lack(observed()) is None
+
+
+def test_servers_are_told_first():
+    result = found(observed(OFF, *SERVICES, told=OUTSIDE))
+    assert result.lack.reason is Reason.ANNOUNCING
+    assert result.drain is None
+    assert result.services.removed == ()
+
+
+def inside_all(**told):
+    return stored(observed(OFF, *SERVICES), ExternalAccessStatus(type="NodePort", **told))
+
+
+def test_then_services_stay_for_clients_with_old_endpoints():
+    result = found(inside_all())
+    assert result.lack == replace(
+        result.lack,
+        reason=Reason.DRAINING,
+        message="external access is off; its Services stay for clients with old endpoints until 12:01:00 UTC",
+    )
+    assert result.status == ExternalAccessStatus(type="NodePort", draining_since="2026-03-01T12:00:00Z")
+    assert result.services.removed == ()
+
+
+def test_a_drain_that_has_begun_goes_on():
+    result = found(inside_all(draining_since="2026-03-01T11:59:30Z"))
+    assert result.drain.until == datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)
+    assert result.status.draining_since == "2026-03-01T11:59:30Z"
+
+
+def test_in_the_end_services_go():
+    result = found(inside_all(draining_since="2026-03-01T11:59:00Z"))
+    assert [service.name for service in result.services.removed] == ["orders-0", "orders-1", "orders-2"]
+
+
+@pytest.mark.parametrize("told", [{}, {"draining_since": "2026-03-01T11:00:00Z"}])
+def test_while_a_server_is_silent_nobody_knows_what_it_tells(told):
+    result = found(silent(inside_all(**told), FIRST))
+    assert result.drain is None
+    assert result.services.removed == ()
+
+
+def test_a_server_that_still_tells_an_old_endpoint_keeps_it_alive():
+    seen = views(
+        inside_all(draining_since="2026-03-01T11:00:00Z"),
+        lambda at, each: replace(each, hostname="192.0.2.11", port=31200) if at == SECOND and each.id == node_id(FIRST) else each,
+    )
+    assert found(seen).services.removed == ()
+
+
+def test_without_a_drain_time_services_go_as_soon_as_nobody_tells_them():
+    seen = observed({**OFF, "drainSeconds": 0}, *SERVICES)
+    assert len(found(seen).services.removed) == 3
+
+
+# --- roles ---
+
+
+def test_a_role_is_the_servers_own_word_else_what_was_written_last():
+    assert [role(DONE, index) for index in (FIRST, SECOND)] == ["primary", "replica"]
+    assert role(silent(DONE, FIRST), FIRST) == "primary"
+    empty = views(DONE, lambda at, each: replace(each, slots=each.slots - each.slots) if at == FIRST else each)
+    assert role(empty, FIRST) == ""
