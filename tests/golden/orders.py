@@ -7,6 +7,7 @@ from typing import Any
 from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.status import ClusterStatus
 from valkey_operator.core import plan
+from valkey_operator.core.certificates import Files
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement, Balancing, Cluster, Passwords
 
@@ -69,12 +70,20 @@ WANTED: dict[str, plan.Wanted] = {
     "acl-secret": plan.AclSecret(
         acl="user default off resetpass -@all\n", replication="primaryuser _replication\nprimaryauth replication-password\n"
     ),
+    "tls-secret": plan.TlsSecret(
+        files=Files(certificate="certificate\n", key="key\n", authorities="authorities\n"),
+        since="2026-03-01T12:00:00Z",
+        previous=("earlier certificate\n", "earlier authorities\n"),
+    ),
     "connection-secret": plan.ConnectionSecret(
         username="default",
         password="p@ss/word",
         host="valkey-orders.shop.svc",
         port=6379,
         external=("192.0.2.11:31299", "192.0.2.12:31299"),
+    ),
+    "connection-secret-tls": plan.ConnectionSecret(
+        username="default", password="p@ss/word", host="valkey-orders.shop.svc", port=6379, external=(), authorities="authorities\n"
     ),
     "server-config": plan.ServerConfig(text="cluster-node-timeout 2000\nport 6379\n"),
     "valkey-node": plan.Record(index=NODE, announce=Announcement(host="192.0.2.11", port=31201, client_ipv4="192.0.2.11")),

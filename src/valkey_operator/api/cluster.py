@@ -16,6 +16,7 @@ from valkey_operator.api.port_rules import MAX_NODES, PORT_RULES
 from valkey_operator.api.rule import ATOMIC, INT32, INT64, STORED_DEFAULT, Rule, list_map
 from valkey_operator.api.scheduling import Scheduling
 from valkey_operator.api.status import ClusterStatus
+from valkey_operator.api.tls import ALWAYS_OR_NEVER, Tls
 from valkey_operator.api.users import User
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ class ValkeyClusterSpec(Model):
     termination_grace_period_seconds: Annotated[int, Field(ge=1), INT64] = 30
     """How long a server has to hand over and stop. 30 when unset."""
 
+    tls: Tls | None = None
+    """Secures all connections. Must be decided when the cluster is created: it can be neither added nor removed later."""
+
     external_access: ExternalAccess = ExternalAccess()
     """How clients outside Kubernetes reach the cluster."""
 
@@ -98,6 +102,7 @@ class ValkeyClusterSpec(Model):
         ),
         *PORT_RULES,
         *EXPOSURE_RULES,
+        ALWAYS_OR_NEVER,
     )
 
 

@@ -92,6 +92,7 @@ class Reason(StrEnum):
     ROUTE_NOT_ACCEPTED = "RouteNotAccepted"
     # risks that are allowed
     NO_WARNINGS = "NoWarnings"
+    CERTIFICATE_EXPIRES = "CertificateExpires"
     DEFAULT_USER_OPEN = "DefaultUserOpen"
     EXTERNAL_ACCESS_WITHOUT_TLS = "ExternalAccessWithoutTLS"
     PREFERRED_PORT_TAKEN = "PreferredPortTaken"

@@ -59,15 +59,6 @@ def _last_port(spec: Any) -> int:  # noqa: ANN401  # as above
     return int(spec.external_access.port + beyond[spec.external_access.load_balancer_scope])
 
 
-INGRESS_NOT_YET = Rule(
-    cel=f"!({_of_type('Ingress')} && {_ACCESS}.enabled)",
-    message="Ingress routes by the name in the TLS handshake (SNI), and this version has no TLS yet: choose LoadBalancer or NodePort",
-    holds=lambda spec: not (_is(spec, "Ingress") and spec.external_access.enabled),
-    field_path=".externalAccess.type",
-    reason="FieldValueForbidden",
-)
-"""In place of INGRESS_NEEDS_TLS while the spec has no `tls`."""
-
 INGRESS_NEEDS_TLS = Rule(
     cel=f"!({_of_type('Ingress')} && {_ACCESS}.enabled) || has(self.tls)",
     message="with type Ingress routes go by the name in the TLS handshake (SNI): set it, or choose type LoadBalancer or NodePort",
@@ -77,7 +68,7 @@ INGRESS_NEEDS_TLS = Rule(
 )
 
 EXPOSURE_RULES = (
-    INGRESS_NOT_YET,
+    INGRESS_NEEDS_TLS,
     _needs(
         "shard",
         type_="Ingress",

@@ -192,6 +192,9 @@ class NodeStatus(Model):
     version: str = ""
     """The server's version."""
 
+    certificate: str | None = None
+    """SHA-256 fingerprint of the certificate that the server serves, as last seen in a new handshake; absent without TLS."""
+
     demoted_at: Annotated[str, DATE_TIME] | None = None
     """When the server was last seen to have become a replica after having been a primary."""
 

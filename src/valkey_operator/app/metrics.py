@@ -66,7 +66,7 @@ class EngineMetrics(Observer):
 
 
 class ClusterMetrics(Tally):
-    """Of each cluster: state, shards, endpoints, repairs. The series go with the cluster."""
+    """Of each cluster: state, shards, endpoints, repairs, certificate. The series go with the cluster."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self._state = Gauge(
@@ -87,6 +87,13 @@ class ClusterMetrics(Tally):
             registry=registry,
         )
 
+        self._expiry = Gauge(
+            "valkey_operator_certificate_expiry_timestamp_seconds",
+            "When the servers' certificate, or the first of those that vouch for it, is no longer valid",
+            _CLUSTER,
+            registry=registry,
+        )
+
     def planned(self, observed: Observed, plan: Plan) -> None:
         """A pass was decided."""
         cluster, status = observed.cluster, plan.status
@@ -97,6 +104,8 @@ class ClusterMetrics(Tally):
         self._ready.labels(*name).set(status.ready_shards)
         endpoints = status.external_access.endpoints if status.external_access is not None else ()
         self._announced.labels(*name).set(sum(node.announced for shard in endpoints for node in shard.nodes))
+        if observed.tls is not None and observed.tls.standing is not None:
+            self._expiry.labels(*name).set(observed.tls.standing.ends.timestamp())
         repaired = sum(1 for action in plan.actions if isinstance(action, Announce) and _is_repair(observed, action))
         if repaired:
             self._repairs.labels(*name).inc(repaired)
@@ -105,7 +114,7 @@ class ClusterMetrics(Tally):
         """A cluster is no more."""
         for state in State:
             _drop(self._state, namespace, name, state.value)
-        for metric in (self._shards, self._ready, self._announced, self._repairs):
+        for metric in (self._shards, self._ready, self._announced, self._repairs, self._expiry):
             _drop(metric, namespace, name)
 
 

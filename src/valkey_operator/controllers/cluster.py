@@ -82,7 +82,7 @@ class ClusterReconciler:
             return DONE
         if quiet and is_settled(cluster.status, generation=cluster.generation):
             index = self._turn(cluster)
-            if undisturbed(await self._eyes.observe(cluster, only=index), index):
+            if undisturbed(await self._eyes.observe(cluster, only=index), index, now=self._now()):
                 return Result(wake_after=rest_seconds(cluster), quiet=True)
         observed = await self._eyes.observe(cluster)
         plan = decide(observed, now=self._now())

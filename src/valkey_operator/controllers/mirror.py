@@ -30,7 +30,7 @@ _OURS = f"{names.MANAGED_BY}={names.FIELD_MANAGER}"
 
 @dataclass(frozen=True, slots=True)
 class UserSecret:
-    """A Secret that may hold users' passwords: only that it is there and which version; its values are read when they are wanted."""
+    """A Secret that may hold users' passwords or a certificate: only that it is there and which version; its values are read when they are wanted."""
 
     namespace: str
     name: str
@@ -109,7 +109,7 @@ class Mirror:
 
     def _users_of(self, secret: UserSecret) -> Iterator[Key]:
         for view in self.clusters.store.by(secret.namespace):
-            if isinstance(view, observed.Cluster) and any(user.secret_name(view.name) == secret.name for user in view.spec.users):
+            if isinstance(view, observed.Cluster) and secret.name in _secret_names(view):
                 yield Key(view.namespace, view.name)
 
     def _clusters_on(self, machine: observed.Machine) -> Iterator[Key]:
@@ -119,6 +119,13 @@ class Mirror:
 
 KINDS = {kind.kind: kind for kind in (VALKEY_NODE, SERVICE, STATEFUL_SET, SECRET, CONFIG_MAP, POD_DISRUPTION_BUDGET, POD)}
 """Every kind that a plan can want, by name."""
+
+
+def _secret_names(cluster: observed.Cluster) -> Iterator[str]:
+    """The Secrets that a cluster's user makes for it: of passwords, and of the certificate."""
+    yield from (user.secret_name(cluster.name) for user in cluster.spec.users)
+    if cluster.spec.tls is not None:
+        yield cluster.spec.tls.certificate.secret_name
 
 
 def _user_secret(obj: dict[str, Any]) -> UserSecret | None:

@@ -7,10 +7,12 @@ import secrets as randomness
 import socket
 import string
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from valkey_operator.controllers import secret_views
-from valkey_operator.core import access, names, settings
+from valkey_operator.controllers.trust import Trust
+from valkey_operator.core import access, names, settings, tls
 from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Unreachable
 from valkey_operator.core.users import OPERATOR
 from valkey_operator.kube.errors import Forbidden, NotFound
@@ -19,14 +21,15 @@ from valkey_operator.valkey.address import Address, Credentials
 from valkey_operator.valkey.commands import MYID
 from valkey_operator.valkey.connection import Servers
 from valkey_operator.valkey.errors import Malformed, ValkeyError
+from valkey_operator.valkey.handshake import served_certificate
 from valkey_operator.valkey.look import look
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from valkey_operator.controllers.mirror import Mirror
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Announcement, Pod
+    from valkey_operator.core.observed import Announcement, Pod, Tls
     from valkey_operator.kube.client import Kube
     from valkey_operator.valkey.look import Look
 
@@ -39,27 +42,40 @@ _ALPHABET = string.ascii_letters + string.digits
 class Eyes:
     """Observes clusters. Keeps connections and the values of users' Secrets of one version, nothing that cannot be lost."""
 
-    def __init__(self, kube: Kube, mirror: Mirror, servers: Servers) -> None:
+    def __init__(
+        self, kube: Kube, mirror: Mirror, servers: Servers, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self._kube = kube
         self._mirror = mirror
         self._servers = servers
+        self._now = now
+        self._trust = Trust()
         self._user_secrets: dict[tuple[str, str, str], secret_views.Secret] = {}
 
     async def observe(self, cluster: Cluster, *, only: NodeIndex | None = None) -> Observed:
         """Everything about one cluster; `only`: ask that one server and no other, for a look at rest."""
         known = await self._known(cluster)
         asked = {index: pod for index, pod in known.pods.items() if only in (None, index)}
-        answers = await asyncio.gather(*(self._ask(pod, known.passwords) for pod in asked.values()))
+        answers = await asyncio.gather(*(self._ask(known, index, pod) for index, pod in asked.items()))
         seen = replace(known, servers=dict(zip(asked, answers, strict=True)))
         if only is not None:
             return seen
         resolved, warnings = await asyncio.gather(_resolved(access.names_to_resolve(seen)), self._service_warnings(seen))
         seen = replace(seen, resolved=resolved, service_warnings=warnings)
-        return replace(seen, probes=await self._probes(access.candidates(seen), seen.passwords))
+        return replace(seen, probes=await self._probes(seen, access.candidates(seen)))
 
-    def address(self, ip: str, passwords: Passwords, *, port: int = names.CLIENT_PORT) -> Address:
-        """Where a server is asked, and as whom."""
-        return Address(ip, port, Credentials(OPERATOR, passwords.operator))
+    async def address(self, observed: Observed, index: NodeIndex) -> Address | None:
+        """Where a node's server is asked, as whom, and how the connection is secured; None while that cannot be."""
+        pod = observed.pods.get(index)
+        if pod is None or pod.ip is None:
+            return None
+        return await self._address(observed, index, host=pod.ip, port=names.CLIENT_PORT)
+
+    async def _address(self, observed: Observed, index: NodeIndex | None, *, host: str, port: int) -> Address | None:
+        tls = await self._trust.secured(observed, index, now=self._now())
+        if observed.passwords is None or (observed.tls is not None and tls is None):
+            return None
+        return Address(host, port, Credentials(OPERATOR, observed.passwords.operator), tls)
 
     async def prune(self) -> None:
         """Close connections to servers whose pods are gone, and forget Secrets of old versions."""
@@ -67,6 +83,7 @@ class Eyes:
         await self._servers.prune(Address(ip, names.CLIENT_PORT, Credentials(OPERATOR, "")) for ip in ips if ip is not None)
         current = {(view.namespace, view.name, view.version) for view in self._mirror.user_secrets.store.all()}
         self._user_secrets = {key: value for key, value in self._user_secrets.items() if key in current}
+        self._trust.prune()
 
     async def _known(self, cluster: Cluster) -> Observed:
         """What the mirror holds, no server asked yet."""
@@ -88,6 +105,7 @@ class Eyes:
             acl=secret_views.acl(servers_secret) if servers_secret is not None else None,
             user_passwords=await self._user_passwords(cluster),
             servers={},
+            tls=await self._tls(cluster, secrets.get(names.tls_secret(cluster.name))),
             claims=self._claims(cluster),
         )
 
@@ -118,6 +136,12 @@ class Eyes:
         newest = max(events, key=lambda event: str(event["metadata"]["creationTimestamp"]), default=None)
         return f"{newest['reason']}: {newest['note']}" if newest is not None else ""
 
+    async def _tls(self, cluster: Cluster, standing: secret_views.Secret | None) -> Tls | None:
+        if cluster.spec.tls is None:
+            return None
+        offered = await self._user_secret(cluster.namespace, cluster.spec.tls.certificate.secret_name)
+        return await self._trust.tls(offered, standing)
+
     async def _user_passwords(self, cluster: Cluster) -> Mapping[str, tuple[str, ...] | str]:
         found: dict[str, tuple[str, ...] | str] = {}
         for user in cluster.spec.users:
@@ -139,27 +163,33 @@ class Eyes:
                 return None
         return self._user_secrets[key]
 
-    async def _ask(self, pod: Pod, passwords: Passwords | None) -> Server | Unreachable:
+    async def _ask(self, observed: Observed, index: NodeIndex, pod: Pod) -> Server | Unreachable:
         if pod.ip is None or not pod.running:
             return Unreachable("its pod does not run")
-        if passwords is None:
-            return Unreachable("there is no password for it yet")
         try:
-            return _server(await look(self._servers, self.address(pod.ip, passwords), settings.ASKED))
+            address = await self.address(observed, index)
+            if address is None:
+                return Unreachable("there is no password or no certificate for it yet")
+            server = _server(await look(self._servers, address, settings.ASKED))
+            if not tls.in_doubt(observed, index, server):
+                return server
+            return replace(server, served_certificate=await served_certificate(address))
         except ValkeyError as error:
             return Unreachable(str(error))
 
-    async def _probes(self, endpoints: Iterable[Announcement], passwords: Passwords | None) -> Mapping[Announcement, Probe]:
+    async def _probes(self, observed: Observed, endpoints: Iterable[Announcement]) -> Mapping[Announcement, Probe]:
         """Who answers at endpoints, each over a connection of its own: one that was open before proves nothing."""
         listed = tuple(endpoints)
-        if not listed or passwords is None:
-            return {}
-        return dict(zip(listed, await asyncio.gather(*(self._probe(endpoint, passwords) for endpoint in listed)), strict=True))
+        answers = await asyncio.gather(*(self._probe(observed, endpoint) for endpoint in listed))
+        return {endpoint: answer for endpoint, answer in zip(listed, answers, strict=True) if answer is not None}
 
-    async def _probe(self, endpoint: Announcement, passwords: Passwords) -> Probe:
+    async def _probe(self, observed: Observed, endpoint: Announcement) -> Probe | None:
+        address = await self._address(observed, None, host=endpoint.host, port=endpoint.port)
+        if address is None:
+            return None
         servers = Servers(connect_timeout=_PROBE_SECONDS, reply_timeout=_PROBE_SECONDS)
         try:
-            (node_id,) = await servers.ask(self.address(endpoint.host, passwords, port=endpoint.port), MYID)
+            (node_id,) = await servers.ask(address, MYID)
         except ValkeyError as error:
             return Probe(None, str(error))
         finally:

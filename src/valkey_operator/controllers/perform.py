@@ -155,12 +155,12 @@ class Hands:
 
     async def _told(self, observed: Observed, index: NodeIndex, told: Sequence[want.Command]) -> tuple[Failure, ...]:
         """All commands for one server in one round trip; what the server refuses is told, and asked again at the next look."""
-        pod, passwords = observed.pods.get(index), observed.passwords
-        if pod is None or pod.ip is None or passwords is None:
+        address = await self._eyes.address(observed, index)
+        if address is None:
             return ()
         sent = tuple(_command(command) for command in told)
         try:
-            replies = await self._servers.ask_each(self._eyes.address(pod.ip, passwords), *sent)
+            replies = await self._servers.ask_each(address, *sent)
         except ValkeyError as error:
             return (Failure(Reason.COMMAND_FAILED, f"node {index} could not be told {sent[0].name}: {error}", passing=True),)
         log.info("told node %s %s", index, ", ".join(_shown(command) for command in told))

@@ -43,6 +43,7 @@ def pod(obj: Object) -> Seen[observed.Pod]:
             serving=labels.get(names.SERVING) == "true",
             revision=labels.get("controller-revision-hash", ""),
             trouble=_trouble(status),
+            certificate=metadata.get("annotations", {}).get(names.CERTIFICATE),
         ),
     )
 

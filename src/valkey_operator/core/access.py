@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
-from valkey_operator.core import hosts, names, settings
+from valkey_operator.core import hosts, names, places, settings, tls
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
@@ -83,7 +83,9 @@ def access(observed: Observed, *, now: datetime) -> Access:
         else:
             withheld[index] = Withheld(doubt, since)
     first_time = all(announcement is None for announcement in current.values())
-    if first_time and (withheld or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())):
+    if first_time and (
+        withheld or tls.uncovered(observed) or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())
+    ):
         records = current
     else:
         records = {
@@ -182,6 +184,10 @@ def _obstacle(
             f"{endpoint.host} does not resolve inside the Kubernetes cluster: make a DNS record{behind}, "
             "or set spec.externalAccess.announceWhen to Always",
         )
+    if endpoint.host in hosts.chosen(observed.cluster) and not tls.presents(observed, index, endpoint.host):
+        return Missing(
+            Reason.CERTIFICATE_MISSING_NAMES, f"the server of node {index} has no certificate yet that covers {endpoint.host}"
+        )
     return None
 
 
@@ -192,7 +198,8 @@ def _current(observed: Observed, index: NodeIndex, endpoint: Announcement | Miss
         return record.announce
     if isinstance(endpoint, Missing) or not isinstance(server, Server):
         return None
-    return None if settings.drift(settings.announcing(endpoint, version=server.version), server.config) else endpoint
+    values = settings.announcing(endpoint, version=server.version, tls=observed.tls is not None)
+    return None if settings.drift(values, server.config) else endpoint
 
 
 def _twice(found: Mapping[NodeIndex, Announcement | Missing]) -> dict[str, NodeIndex]:
@@ -248,10 +255,9 @@ def _arrived(observed: Observed, records: Mapping[NodeIndex, Announcement | None
             tellers[member.id] = tellers.get(member.id, 0) + 1
     arrived = set()
     for index, record in records.items():
-        asked, pod = servers.get(index), observed.pods.get(index)
-        if asked is None or pod is None or pod.ip is None:
+        asked, pair = servers.get(index), places.told(observed, index, record)
+        if asked is None or pair is None:
             continue
-        pair = (record.host, record.port) if record is not None else (pod.ip, names.CLIENT_PORT)
         if told.get(asked.id) == {pair} and tellers[asked.id] == len(servers):
             arrived.add(index)
     return frozenset(arrived)

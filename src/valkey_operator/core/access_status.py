@@ -33,6 +33,7 @@ _ORDER = (
     Reason.ALLOCATING_PORTS,
     Reason.WAITING_FOR_LOAD_BALANCER,
     Reason.WAITING_FOR_DNS,
+    Reason.CERTIFICATE_MISSING_NAMES,
 )
 """What a person has to act on comes before what passes by itself."""
 

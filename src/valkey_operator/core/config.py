@@ -16,7 +16,7 @@ DEFAULTS: Mapping[str, str] = {
 }
 """Without persistence a snapshot is of no use: a server that restarts starts empty under a new id, and copies its shard's primary."""
 
-OWNED: Mapping[str, str] = {
+OWNED: dict[str, str] = {
     "port": str(CLIENT_PORT),
     "cluster-port": str(BUS_PORT),
     "protected-mode": "no",
@@ -32,13 +32,24 @@ OWNED: Mapping[str, str] = {
 """Every server announces by host name from its first start: that is what makes external access one CONFIG SET."""
 
 
-def server_config(config: Mapping[str, str]) -> str:
+TLS: dict[str, str] = {
+    "port": "0",
+    "tls-port": str(CLIENT_PORT),
+    "tls-cluster": "yes",
+    "tls-replication": "yes",
+    "tls-auth-clients": "no",
+}
+"""There is no plain port, and clients are asked for no certificate: one that shows it unasked, issued by whomever, is as welcome as others.
+On the bus each server verifies the other all the same, and a replica its primary. Where the certificate lies is told by the start script."""
+
+
+def server_config(config: Mapping[str, str], *, tls: bool = False) -> str:
     """valkey.conf for a cluster's `spec.config`; the last of two lines with one key counts, so the operator's come last."""
     user = {key.lower(): value for key, value in config.items()}
     lines = [
         *(f"{key} {value}" for key, value in DEFAULTS.items() if key not in user),
         *(f"{key} {value or EMPTY}" for key, value in sorted(user.items())),
-        *(f"{key} {value}" for key, value in OWNED.items()),
+        *(f"{key} {value}" for key, value in (OWNED | (TLS if tls else {})).items()),
     ]
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason
-from valkey_operator.core import config, names, settings, users
+from valkey_operator.core import config, names, places, settings, tls, users
+from valkey_operator.core.certificates import covers
 from valkey_operator.core.formation import formation
 from valkey_operator.core.health import health
 from valkey_operator.core.observed import Server
@@ -26,10 +27,11 @@ from valkey_operator.core.plan import (
     SetConfig,
     SystemSecret,
     Tell,
+    TlsSecret,
 )
 from valkey_operator.core.rest import HEALTH, rest_seconds
 from valkey_operator.core.risks import risks
-from valkey_operator.core.status import cluster_status, headless_host, is_formed, node_status, pod_role
+from valkey_operator.core.status import cluster_status, is_formed, node_status, pod_role
 from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 NEAR = 0.1
 """Seconds: what servers tell each other in a moment."""
+LOADING = 0.3
+"""Seconds: what a kubelet brings as soon as it can."""
 SOON = 1.0
 """Seconds: what takes a while, or has been near for too long."""
 DNS = 5.0
@@ -65,7 +69,8 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     topology = Topology.of(observed)
     formed = is_formed(cluster.status)
     joining = formation(topology, observed.pods, formed=formed)
-    inside = health(observed, topology, joining)
+    certified = tls.verdict(observed, now=now)
+    inside = health(observed, topology, joining, trouble=certified.trouble)
     external = outside(observed, topology, now=now)
     phase = settings.Phase(
         forming=not formed and not inside.whole,
@@ -80,10 +85,11 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     )
     told = {index: status for index in topology.wanted if (status := node_status(observed, index, now=now)) is not None}
     actions = (
-        *_objects(observed, login, external.status),
+        *_objects(observed, login, external.status, certified.wanted),
         *service_actions(external.services),
         *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
         *_server_settings(observed, phase, joining.strangers),
+        *_certificates(observed, joining.strangers),
         *joining.commands,
         *_pod_labels(observed, topology, joining.strangers),
         *send_away(observed, told, now=now),
@@ -97,7 +103,7 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
             inside,
             external=external.status,
             external_lack=external.lack,
-            risks=risks(observed, topology, external.access, login.mistakes),
+            risks=risks(observed, topology, external.access, login.mistakes, now=now),
             now=now,
         ),
         node_status=told,
@@ -106,15 +112,22 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     )
 
 
-def _objects(observed: Observed, login: users.Access, told: ExternalAccessStatus | None) -> Iterator[Action]:
-    """The objects that make servers run. Passwords come first: nothing that holds their hashes is written before they are."""
+def _objects(
+    observed: Observed, login: users.Access, told: ExternalAccessStatus | None, certificate: TlsSecret | None
+) -> Iterator[Action]:
+    """The objects that make servers run. Passwords come first: nothing that holds their hashes is written before they are.
+
+    With TLS the certificate does too: no server starts without it.
+    """
     cluster = observed.cluster
-    text = config.server_config(cluster.spec.config)
+    text = config.server_config(cluster.spec.config, tls=observed.tls is not None)
     wanted = tuple(names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas))
     yield Ensure(SystemSecret(observed.passwords or observed.fresh_passwords))
     yield Ensure(HeadlessService())
     yield Ensure(DisruptionBudget())
     yield Ensure(ServerConfig(text))
+    if certificate is not None:
+        yield Ensure(certificate)
     for index in wanted:
         if index not in observed.records:
             yield Ensure(Record(index, announce=None))
@@ -124,13 +137,24 @@ def _objects(observed: Observed, login: users.Access, told: ExternalAccessStatus
     if login.application is not None:
         username, password = login.application
         bootstrap = told.bootstrap.addresses if told is not None and told.bootstrap is not None and told.ready else ()
-        yield Ensure(ConnectionSecret(username, password, headless_host(cluster), names.CLIENT_PORT, bootstrap))
+        yield Ensure(_connection(observed, username, password, bootstrap))
+    if observed.tls is not None and observed.tls.standing is None:
+        return
     digest = config.digest(text, login.acl)
     for index in wanted:
         if index in observed.records:
             yield Ensure(ServerWorkload(index, observed.records[index].uid, digest))
     for pod in _stuck(observed):
         yield Remove("Pod", observed.pods[pod].name, observed.pods[pod].uid)
+
+
+def _connection(observed: Observed, username: str, password: str, external: tuple[str, ...]) -> ConnectionSecret:
+    """What applications are told; the host inside is one that they can verify, where there is one."""
+    standing = observed.tls.standing if observed.tls is not None else None
+    known = places.hosts(observed.cluster)
+    host = next((host for host in known if standing is not None and covers(standing.names, host)), known[0])
+    authorities = standing.files.authorities if standing is not None else None
+    return ConnectionSecret(username, password, host, names.CLIENT_PORT, external, authorities)
 
 
 def _stuck(observed: Observed) -> Iterator[NodeIndex]:
@@ -153,16 +177,28 @@ def _server_settings(observed: Observed, phase: Phase, strangers: Container[Node
             yield Tell(index, SetConfig(differing))
 
 
+def _certificates(observed: Observed, strangers: Container[NodeIndex]) -> Iterator[Action]:
+    """Servers load what stands in their Secret. One whose kubelet has not brought it yet refuses, and is told again."""
+    for index in observed.reachable():
+        values = tls.to_load(observed, index)
+        if values and index not in strangers:
+            yield Tell(index, SetConfig(values))
+
+
 def _pod_labels(observed: Observed, topology: Topology, strangers: Container[NodeIndex]) -> Iterator[Action]:
-    """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients."""
+    """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients.
+
+    Where a server has a certificate to load the pod is marked, which calls its kubelet to bring it.
+    """
     for index, server in topology.servers.items():
         pod = observed.pods.get(index)
         if pod is None or pod.deleting:
             continue
         role = pod_role(observed, index) or pod.role
         serving = role is not None and index not in strangers and (server.state_ok or pod.serving)
-        if (role, serving) != (pod.role, pod.serving):
-            yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving))
+        certificate = tls.call(observed, index) or pod.certificate
+        if (role, serving, certificate) != (pod.role, pod.serving, pod.certificate):
+            yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving, certificate))
 
 
 def _next_look(
@@ -189,6 +225,9 @@ def _inside_waits(observed: Observed, inside: Health, phase: Phase, *, busy: boo
     for index, pod in observed.pods.items():
         if pod.running and pod.ip and not isinstance(observed.servers.get(index), Server):
             yield NEAR if pod.started is not None and now < pod.started + _STARTING else SOON
+    loading = tls.loading_for(observed, now=now)
+    if loading is not None and observed.reachable():
+        yield LOADING if loading < tls.PATIENCE else DNS
     if not inside.whole:
         yield SOON if observed.reachable() else HEALTH
 

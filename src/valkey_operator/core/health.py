@@ -41,6 +41,8 @@ class Health:
     slots_assigned: bool
     linked: bool
     """Whether every replica that answers is linked to its primary."""
+    trouble: Lack | None = None
+    """What needs a person although nothing may be missing: the certificate."""
 
     @property
     def whole(self) -> bool:
@@ -50,13 +52,15 @@ class Health:
     @property
     def degraded(self) -> Lack | None:
         """The first lack that needs a person."""
-        return next((lack for lack in self.lacks if lack.serious), None)
+        return next((lack for lack in self.lacks if lack.serious), self.trouble)
 
 
-def health(observed: Observed, topology: Topology, formation: Formation) -> Health:
-    """How the cluster is inside, from everything that was observed."""
+def health(observed: Observed, topology: Topology, formation: Formation, *, trouble: Lack | None = None) -> Health:
+    """How the cluster is inside, from everything that was observed; `trouble`: what is wrong with its certificate."""
     owned = united(server.me.slots for server in topology.servers.values() if server.me.primary)
+    uncertified = observed.tls is not None and observed.tls.standing is None
     lacks = (
+        *((trouble,) if trouble is not None and uncertified else ()),
         *_foreign(observed, formation),
         *_lost(formation),
         *_troubled(observed, topology),
@@ -72,6 +76,7 @@ def health(observed: Observed, topology: Topology, formation: Formation) -> Heal
         ready_shards=sum(1 for shard in {index.shard for index in topology.wanted} if _shard_ready(topology, shard)),
         slots_assigned=owned == ALL,
         linked=all(server.link_up for server in topology.servers.values() if not server.me.primary),
+        trouble=trouble,
     )
 
 

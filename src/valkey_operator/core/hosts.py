@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
+from valkey_operator.core import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,6 +64,15 @@ def bootstrap(cluster: Cluster) -> str | None:
     """The rendered `bootstrapHost`; None where there is none."""
     host = cluster.spec.external_access.bootstrap_host
     return template.render(host, name=cluster.name, namespace=cluster.namespace) if host is not None else None
+
+
+def chosen(cluster: Cluster) -> tuple[str, ...]:
+    """Every host outside that the user chose: each node's, and that of all shards; none while external access is off."""
+    spec = cluster.spec
+    if not spec.external_access.enabled:
+        return ()
+    nodes = (advertised(cluster, index) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas))
+    return tuple(dict.fromkeys(host for host in (*nodes, bootstrap(cluster)) if host is not None))
 
 
 def host(observed: Observed, index: NodeIndex, behind: Sequence[str]) -> Host | Missing:

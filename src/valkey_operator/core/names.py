@@ -17,6 +17,7 @@ EXTERNAL_ACCESS = "valkey.io/external-access"
 ROLE = "valkey.io/role"
 SERVING = "valkey.io/serving"
 CONFIG_DIGEST = "valkey.io/config-digest"
+CERTIFICATE = "valkey.io/certificate"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 
 CLIENT_PORT = 6379
@@ -32,6 +33,10 @@ ACL_FILE = "users.acl"
 REPLICATION_FILE = "replication.conf"
 ANNOUNCE_DIRECTORY = "/etc/valkey/announce"
 ANNOUNCE_FILE = "announce.conf"
+TLS_DIRECTORY = "/etc/valkey/tls"
+TLS_SINCE = "since"
+TLS_PREVIOUS_CERTIFICATE = "previous.crt"
+TLS_PREVIOUS_AUTHORITIES = "previous-ca.crt"
 DATA_DIRECTORY = "/data"
 
 
@@ -109,6 +114,11 @@ def acl_secret(cluster: str) -> str:
     return f"valkey-{cluster}-acl"
 
 
+def tls_secret(cluster: str) -> str:
+    """The Secret with the certificate that servers load: what of the user's Secret was found to be good."""
+    return f"valkey-{cluster}-tls"
+
+
 def connection_secret(cluster: str) -> str:
     """The Secret that tells applications how to connect."""
     return f"{cluster}-connection"
@@ -132,6 +142,16 @@ def workload(cluster: str, index: NodeIndex) -> str:
 def pod(cluster: str, index: NodeIndex) -> str:
     """The one pod of a server's StatefulSet."""
     return f"{workload(cluster, index)}-0"
+
+
+def pod_host(cluster: str, namespace: str, index: NodeIndex) -> str:
+    """The pod's name in DNS, which its headless Service gives it, Ready or not."""
+    return f"{pod(cluster, index)}.{headless_host(cluster, namespace)}"
+
+
+def headless_host(cluster: str, namespace: str) -> str:
+    """The host by which clients inside find the cluster."""
+    return f"{headless_service(cluster)}.{namespace}.svc"
 
 
 def announce_file(cluster: str, index: NodeIndex) -> str:

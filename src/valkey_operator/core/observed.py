@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from valkey_operator.api.cluster import ValkeyClusterSpec
     from valkey_operator.api.status import ClusterStatus, NodeStatus
+    from valkey_operator.core.certificates import Certificate, Flawed
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.valkey.topology import Member
 
@@ -89,6 +90,8 @@ class Pod:
     revision: str
     """Of the StatefulSet's template that it was made from."""
     trouble: Trouble | None = None
+    certificate: str | None = None
+    """Its annotation `valkey.io/certificate`: for which files its kubelet was last called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,8 @@ class Server:
     """What it knows of the cluster, itself included."""
     config: Mapping[str, str]
     """Its running values of `settings.ASKED`."""
+    served_certificate: str | None = None
+    """The fingerprint of the certificate that it served in a new handshake; None: there was no need to ask."""
 
     @property
     def me(self) -> Member:
@@ -208,6 +213,24 @@ class Probe:
 
     id: str | None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The certificates of a cluster with TLS."""
+
+    offered: Certificate | Flawed
+    """What the user's Secret holds."""
+    standing: Certificate | None
+    """What the servers' Secret holds; None: there is none yet, or nobody could use what it holds."""
+    standing_since: datetime | None = None
+    """Since when the servers' Secret holds that."""
+    previous: Certificate | None = None
+    """What it held before, without the key: what a server serves that has not loaded the standing one yet."""
+    offered_trusted: bool = False
+    """Whether the standing authorities vouch for the offered certificate."""
+    standing_trusted: bool = False
+    """Whether the offered authorities vouch for the standing certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +260,8 @@ class Observed:
     """What answered at endpoints that are about to be announced."""
     resolved: Mapping[str, bool] = field(default_factory=dict)
     """Whether each advertised host name resolves inside the cluster."""
+    tls: Tls | None = None
+    """None: the cluster has no TLS."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """Endpoints (`host:port`) of older clusters, each with its owner (`namespace/name`)."""
     service_warnings: Mapping[str, str] = field(default_factory=dict)

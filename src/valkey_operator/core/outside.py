@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import settings, transition
+from valkey_operator.core import places, settings, tls, transition
 from valkey_operator.core.access import access
 from valkey_operator.core.access_status import draining, external_status, lack
 from valkey_operator.core.exposure import shard_addressed
@@ -52,7 +52,7 @@ def outside(observed: Observed, topology: Topology, *, now: datetime) -> Outside
     drain = draining(observed, topology, found, services.leftovers, now=now)
     if drain is not None and drain.over(now):
         services = transition.services(observed, topology, drained=True)
-    missing = _lack(observed, topology, found, services, drain)
+    missing = _lack(observed, topology, found, services, drain, now=now)
     status = external_status(observed, topology, found, services, ready=missing is None, drain=drain)
     return Outside(found, services, drain, missing, status)
 
@@ -65,19 +65,22 @@ def service_actions(services: Services) -> Iterator[Action]:
 
 def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> Iterator[Action]:
     """What each node announces: changed as one action where record or server differ, kept in record and file otherwise."""
+    secured = observed.tls is not None
     version = min((server.version for server in observed.reachable().values()), default=settings.CLIENT_PORT_SINCE)
     for index, announcement in records.items():
         record = observed.records.get(index)
         if record is None:
             continue
-        has_file = announcement is not None or index in observed.files
-        file = AnnounceFile(index, record.uid, settings.announce_file(announcement, version=version)) if has_file else None
+        place = places.place(observed, index)
+        # A certificate may not cover the address that a server begins with by itself.
+        written = announcement or (place if places.named_place(observed, index) is not None else None)
+        has_file = written is not None or index in observed.files
+        file = AnnounceFile(index, record.uid, settings.announce_file(written, version=version, tls=secured)) if has_file else None
         wanted = Record(index, announcement)
-        server, pod = observed.servers.get(index), observed.pods.get(index)
+        server, pair = observed.servers.get(index), announcement or place
         values: Mapping[str, str] = {}
-        if isinstance(server, Server) and pod is not None and pod.ip is not None:
-            pair = announcement or settings.inside(pod.ip)
-            values = settings.announcing(pair, version=server.version)
+        if isinstance(server, Server) and pair is not None:
+            values = settings.announcing(pair, version=server.version, tls=secured)
         differs = isinstance(server, Server) and bool(settings.drift(values, server.config))
         if record.announce != announcement or differs:
             yield Announce(index, wanted, file, values if differs else None)
@@ -106,8 +109,13 @@ def _demoted(status: NodeStatus, now: datetime) -> bool:
     return status.demoted_at is not None and now < parsed(status.demoted_at) + KILLING
 
 
-def _lack(observed: Observed, topology: Topology, found: Access, services: Services, drain: Draining | None) -> Lack | None:
+def _lack(
+    observed: Observed, topology: Topology, found: Access, services: Services, drain: Draining | None, *, now: datetime
+) -> Lack | None:
     if found.enabled:
+        uncertified = tls.lack(observed, now=now)
+        if uncertified is not None:
+            return uncertified
         missing = lack(observed, topology, found)
         return Lack(missing.reason, missing.message) if missing is not None else None
     if not services.leftovers:

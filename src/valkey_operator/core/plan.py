@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from valkey_operator.api.status import ClusterStatus, NodeStatus
+    from valkey_operator.core.certificates import Files
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Announcement, Passwords
     from valkey_operator.valkey.slots import Slots
@@ -91,6 +92,17 @@ class AclSecret:
 
 
 @dataclass(frozen=True, slots=True)
+class TlsSecret:
+    """The certificate that servers load."""
+
+    files: Files
+    since: str
+    """The moment of its last change."""
+    previous: tuple[str, str] | None = None
+    """The certificate and the authorities that it held before."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionSecret:
     """What applications need to connect."""
 
@@ -100,6 +112,8 @@ class ConnectionSecret:
     port: int
     external: tuple[str, ...]
     """`host:port` of the outside bootstrap addresses."""
+    authorities: str | None = None
+    """The certificates of those who vouch for the servers; None: there is no TLS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +152,14 @@ class AnnounceFile:
 
 @dataclass(frozen=True, slots=True)
 class PodLabels:
-    """The labels that the operator keeps on a pod."""
+    """The labels that the operator keeps on a pod, and the annotation by which its kubelet brings a new certificate at once."""
 
     index: NodeIndex
     pod: str
     uid: str
     role: str | None
     serving: bool
+    certificate: str | None = None
 
 
 Wanted = (
@@ -153,6 +168,7 @@ Wanted = (
     | DisruptionBudget
     | SystemSecret
     | AclSecret
+    | TlsSecret
     | ConnectionSecret
     | ServerConfig
     | Record

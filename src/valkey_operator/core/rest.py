@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from valkey_operator.core import names, settings
+from valkey_operator.api.conditions import ConditionType
+from valkey_operator.core import places, settings, tls
 from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.observed import Server
 from valkey_operator.core.topology import united
 from valkey_operator.valkey.slots import ALL
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Cluster, NodeRecord, Observed
     from valkey_operator.valkey.topology import Member
@@ -29,12 +32,14 @@ def rest_seconds(cluster: Cluster) -> float:
     return ROLES if access.enabled and shard_addressed(cluster) else HEALTH
 
 
-def undisturbed(observed: Observed, index: NodeIndex) -> bool:
+def undisturbed(observed: Observed, index: NodeIndex, *, now: datetime) -> bool:
     """Whether that node's server, the only one asked, sees all nodes as they are recorded, and has the values that it should have."""
     server = observed.servers.get(index)
     if not isinstance(server, Server) or not server.state_ok or not server.link_up:
         return False
     if settings.drift(settings.running(observed.cluster.spec.config, _CALM, version=server.version), server.config):
+        return False
+    if observed.tls is not None and not (tls.loaded(observed, index) and _warned(observed, now=now)):
         return False
     members = {member.id: member for member in server.members}
     recorded = {record.status.node_id: node for node, record in observed.records.items()}
@@ -43,11 +48,16 @@ def undisturbed(observed: Observed, index: NodeIndex) -> bool:
     return all(_as_recorded(observed, observed.records[node], node, members[node_id]) for node_id, node in recorded.items())
 
 
+def _warned(observed: Observed, *, now: datetime) -> bool:
+    """Whether the status tells already what time alone brings about: that the certificate is about to expire, or did."""
+    warning = tls.expiry(observed, now=now)
+    condition = observed.cluster.status.condition(ConditionType.CONFIGURATION_WARNING)
+    return warning is None or (condition is not None and warning in condition.message)
+
+
 def _as_recorded(observed: Observed, record: NodeRecord, index: NodeIndex, member: Member) -> bool:
     """Whether a node has the role, the health and the announcement that its record tells."""
-    pod = observed.pods.get(index)
-    if pod is None or pod.ip is None or member.failed or member.suspected:
+    if member.failed or member.suspected:
         return False
-    pair = (record.announce.host, record.announce.port) if record.announce is not None else (pod.ip, names.CLIENT_PORT)
     role = "primary" if member.primary else "replica"
-    return (member.hostname, member.port) == pair and role == record.status.role
+    return (member.hostname, member.port) == places.told(observed, index, record.announce) and role == record.status.role

@@ -6,12 +6,15 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import names, node_ports
+from valkey_operator.core import hosts, names, node_ports, places, tls
+from valkey_operator.core.certificates import covers, missing_names
 from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
+from valkey_operator.core.observed import Announcement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from valkey_operator.core.access import Access
     from valkey_operator.core.observed import Observed
@@ -21,12 +24,13 @@ _HANDOVER_SECONDS = 15
 """What a primary needs at most to hand over before it stops (cluster-manual-failover-timeout of 5 s), and to stop."""
 
 
-def risks(observed: Observed, topology: Topology, access: Access, mistakes: tuple[str, ...]) -> tuple[Lack, ...]:
+def risks(observed: Observed, topology: Topology, access: Access, mistakes: tuple[str, ...], *, now: datetime) -> tuple[Lack, ...]:
     """Everything worth a warning; `mistakes` are those of the users' Secrets."""
     return (
         *(Lack(Reason.USERS_ACL_ERROR, mistake) for mistake in mistakes),
         *_outdated(observed, topology),
         *_grace_period(observed),
+        *_certificate(observed, now=now),
         *(_external(observed, topology, access) if access.enabled else ()),
     )
 
@@ -56,13 +60,53 @@ def _grace_period(observed: Observed) -> Iterator[Lack]:
         )
 
 
+def _certificate(observed: Observed, *, now: datetime) -> Iterator[Lack]:
+    """What of a certificate in use will be, or is already, in somebody's way."""
+    standing = observed.tls.standing if observed.tls is not None else None
+    if standing is None:
+        return
+    warning = tls.expiry(observed, now=now)
+    if warning is not None:
+        yield Lack(Reason.CERTIFICATE_EXPIRES, warning)
+    cluster = observed.cluster
+    host = names.headless_host(cluster.name, cluster.namespace)
+    missing = []
+    if not any(covers(standing.names, known) for known in places.hosts(cluster)):
+        missing.append(host)
+    if any(places.named_place(observed, index) is None for index in observed.pods):
+        missing.append(f"*.{host}")
+    if missing:
+        yield Lack(
+            Reason.CERTIFICATE_MISSING_NAMES,
+            f"the servers' certificate does not cover {' and '.join(missing)}: clients inside Kubernetes that verify names cannot connect by "
+            "them, and are told pod addresses; issue it with these names",
+        )
+
+
+def _unverifiable(observed: Observed, access: Access) -> Iterator[Lack]:
+    """Addresses outside that nobody chose, so that they are announced in any case."""
+    standing = observed.tls.standing if observed.tls is not None else None
+    if standing is None:
+        return
+    found = [endpoint.host for endpoint in access.endpoints.values() if isinstance(endpoint, Announcement)]
+    missing = [host for host in missing_names(standing, sorted(found)) if host not in hosts.chosen(observed.cluster)]
+    if missing:
+        yield Lack(
+            Reason.CERTIFICATE_MISSING_NAMES,
+            f"the servers' certificate does not cover {', '.join(missing)}, where clients outside dial: those that verify names cannot connect; "
+            "issue it with these addresses, or set spec.externalAccess.advertisedHost to names that it covers",
+        )
+
+
 def _external(observed: Observed, topology: Topology, access: Access) -> Iterator[Lack]:
     spec = observed.cluster.spec
     settings = spec.external_access
-    yield Lack(
-        Reason.EXTERNAL_ACCESS_WITHOUT_TLS,
-        "clients outside talk to the servers without TLS: whoever is on the way can read passwords and data",
-    )
+    if observed.tls is None:
+        yield Lack(
+            Reason.EXTERNAL_ACCESS_WITHOUT_TLS,
+            "clients outside talk to the servers without TLS: whoever is on the way can read passwords and data",
+        )
+    yield from _unverifiable(observed, access)
     if any(user.name == "default" and user.enabled and user.nopass for user in spec.users):
         yield Lack(
             Reason.DEFAULT_USER_OPEN,

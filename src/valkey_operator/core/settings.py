@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from valkey_operator.core.config import DEFAULTS
-from valkey_operator.core.observed import Announcement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from valkey_operator.core.observed import Announcement
 
 HOST = "cluster-announce-hostname"
 CLIENT_IPV4 = "cluster-announce-client-ipv4"
 CLIENT_IPV6 = "cluster-announce-client-ipv6"
 CLIENT_PORT = "cluster-announce-client-port"
+CLIENT_TLS_PORT = "cluster-announce-client-tls-port"
 ENDPOINT_TYPE = "cluster-preferred-endpoint-type"
 NODE_TIMEOUT = "cluster-node-timeout"
 PING_INTERVAL = "cluster-ping-interval"
@@ -26,17 +28,21 @@ DISKLESS_DELAY = "repl-diskless-sync-delay"
 REPLICA_PING = "repl-ping-replica-period"
 ON_SIGTERM = "shutdown-on-sigterm"
 
+CERTIFICATE_FILES = ("tls-cert-file", "tls-key-file", "tls-ca-cert-file")
+
 ASKED = (
     HOST,
     CLIENT_IPV4,
     CLIENT_IPV6,
     CLIENT_PORT,
+    CLIENT_TLS_PORT,
     ENDPOINT_TYPE,
     NODE_TIMEOUT,
     PING_INTERVAL,
     DISKLESS_DELAY,
     REPLICA_PING,
     ON_SIGTERM,
+    *CERTIFICATE_FILES,
 )
 """What every look asks of a server; older servers do not know all of them and leave those out."""
 
@@ -70,22 +76,18 @@ def running(config: Mapping[str, str], phase: Phase, *, version: tuple[int, ...]
     }
 
 
-def announcing(announcement: Announcement, *, version: tuple[int, ...]) -> dict[str, str]:
-    """The one CONFIG SET by which a server of that version tells clients this host and port."""
-    port = {CLIENT_PORT: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
+def announcing(announcement: Announcement, *, version: tuple[int, ...], tls: bool) -> dict[str, str]:
+    """The one CONFIG SET by which a server of that version tells clients this host and port, to be dialled with TLS or without."""
+    key = CLIENT_TLS_PORT if tls else CLIENT_PORT
+    port = {key: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
     return {HOST: announcement.host, CLIENT_IPV4: announcement.client_ipv4, CLIENT_IPV6: announcement.client_ipv6, **port}
 
 
-def inside(pod_ip: str) -> Announcement:
-    """What a server announces without external access: its pod IP, at its own port (0: the server's own)."""
-    return Announcement(host=pod_ip, port=0)
-
-
-def announce_file(announcement: Announcement | None, *, version: tuple[int, ...]) -> str:
-    """The configuration file by which a server of that version announces the same after a restart; empty for its place inside."""
+def announce_file(announcement: Announcement | None, *, version: tuple[int, ...], tls: bool) -> str:
+    """The configuration file by which a server of that version announces the same after a restart; empty: as its start script chooses."""
     if announcement is None:
         return ""
-    return "".join(f'{key} "{value}"\n' for key, value in announcing(announcement, version=version).items())
+    return "".join(f'{key} "{value}"\n' for key, value in announcing(announcement, version=version, tls=tls).items())
 
 
 def drift(wanted: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason, State
 from valkey_operator.api.status import Announced, ClusterStatus, Condition, NodeStatus
-from valkey_operator.core import names
 from valkey_operator.core.access_status import role
 from valkey_operator.core.observed import Server
 from valkey_operator.core.plan import Event
@@ -171,6 +170,7 @@ def node_status(observed: Observed, index: NodeIndex, *, now: datetime) -> NodeS
             "ready": bool(pod and pod.ready) and server.state_ok and bool(role(observed, index)),
             "version": ".".join(str(part) for part in server.version),
             "announced": Announced(host=host, port=port, address=f"{host}:{port}"),
+            "certificate": server.served_certificate or before.certificate,
         }
     )
 
@@ -207,6 +207,8 @@ _TO_ACT_ON = frozenset(
         Reason.UNSUPPORTED_VALKEY_VERSION,
         Reason.NODE_ADDRESS_UNKNOWN,
         Reason.WAITING_FOR_DNS,
+        Reason.CERTIFICATE_MISSING_NAMES,
+        Reason.CERTIFICATE_INVALID,
     )
 )
 """Reasons of external access that do not pass by waiting."""
@@ -277,8 +279,3 @@ def _with_words(status: ClusterStatus, *, formed: bool) -> ClusterStatus:
 def pod_role(observed: Observed, index: NodeIndex) -> str | None:
     """What the role label of a node's pod should be; None where it is to stay as it is."""
     return role(observed, index) or None
-
-
-def headless_host(cluster: Cluster) -> str:
-    """The host by which clients inside find the cluster."""
-    return f"{names.headless_service(cluster.name)}.{cluster.namespace}.svc"

@@ -8,7 +8,7 @@ from valkey_operator.core import plan
 from valkey_operator.manifests.config import announce_file, server_config
 from valkey_operator.manifests.pdb import disruption_budget
 from valkey_operator.manifests.pod import pod_labels
-from valkey_operator.manifests.secret import acl_secret, connection_secret, system_secret
+from valkey_operator.manifests.secret import acl_secret, connection_secret, system_secret, tls_secret
 from valkey_operator.manifests.service import external_service, headless_service
 from valkey_operator.manifests.statefulset import workload
 from valkey_operator.manifests.valkeynode import valkey_node
@@ -24,7 +24,7 @@ def manifest(cluster: Cluster, wanted: plan.Wanted) -> tuple[str, Manifest]:
     return body["kind"], body
 
 
-def _body(cluster: Cluster, wanted: plan.Wanted) -> Manifest:  # noqa: C901, PLR0911 - one line per kind of object
+def _body(cluster: Cluster, wanted: plan.Wanted) -> Manifest:  # noqa: C901, PLR0911, PLR0912 - one line per kind of object
     match wanted:
         case plan.HeadlessService():
             return headless_service(cluster, wanted)
@@ -36,6 +36,8 @@ def _body(cluster: Cluster, wanted: plan.Wanted) -> Manifest:  # noqa: C901, PLR
             return system_secret(cluster, wanted)
         case plan.AclSecret():
             return acl_secret(cluster, wanted)
+        case plan.TlsSecret():
+            return tls_secret(cluster, wanted)
         case plan.ConnectionSecret():
             return connection_secret(cluster, wanted)
         case plan.ServerConfig():

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from valkey_operator.core import names
+from valkey_operator.core.certificates import AUTHORITIES_KEY
 from valkey_operator.manifests.metadata import of_cluster
 
 if TYPE_CHECKING:
     from valkey_operator.core.observed import Cluster
-    from valkey_operator.core.plan import AclSecret, ConnectionSecret, SystemSecret
+    from valkey_operator.core.plan import AclSecret, ConnectionSecret, SystemSecret, TlsSecret
     from valkey_operator.manifests.metadata import Manifest
 
 
@@ -37,8 +38,27 @@ def acl_secret(cluster: Cluster, wanted: AclSecret) -> Manifest:
     )
 
 
+def tls_secret(cluster: Cluster, wanted: TlsSecret) -> Manifest:
+    """The certificate that servers load, in files whose names tell their content; and what it was before, without the key."""
+    files = wanted.files
+    certificate, authorities = wanted.previous or ("", "")
+    return _secret(
+        cluster,
+        names.tls_secret(cluster.name),
+        {
+            files.certificate_file: files.certificate,
+            files.key_file: files.key,
+            files.authorities_file: files.authorities,
+            names.TLS_SINCE: wanted.since,
+            names.TLS_PREVIOUS_CERTIFICATE: certificate,
+            names.TLS_PREVIOUS_AUTHORITIES: authorities,
+        },
+    )
+
+
 def connection_secret(cluster: Cluster, wanted: ConnectionSecret) -> Manifest:
     """What an application needs to connect, each by itself and as one address."""
+    scheme, secured = ("valkey", {}) if wanted.authorities is None else ("valkeys", {AUTHORITIES_KEY: wanted.authorities})
     return _secret(
         cluster,
         names.connection_secret(cluster.name),
@@ -47,8 +67,9 @@ def connection_secret(cluster: Cluster, wanted: ConnectionSecret) -> Manifest:
             "password": wanted.password,
             "host": wanted.host,
             "port": str(wanted.port),
-            "uri": f"valkey://{quote(wanted.username, safe='')}:{quote(wanted.password, safe='')}@{wanted.host}:{wanted.port}",
+            "uri": f"{scheme}://{quote(wanted.username, safe='')}:{quote(wanted.password, safe='')}@{wanted.host}:{wanted.port}",
             "external": ",".join(wanted.external),
+            **secured,
         },
     )
 

@@ -23,7 +23,7 @@ _VALKEY = 999
 
 # Without persistence a server that restarts inside its pod must not come back under its old node id as an empty primary, which its
 # replica would copy: with a new id it is nobody, the replica takes over, and it returns as the replica.
-_START = f'rm -rf {names.DATA_DIRECTORY}/* && exec "$0" "$@"'
+_EMPTY = f"rm -rf {names.DATA_DIRECTORY}/*"
 
 
 def workload(cluster: Cluster, wanted: ServerWorkload) -> Manifest:
@@ -89,9 +89,26 @@ def _server(cluster: Cluster, index: NodeIndex) -> Manifest:
             {"name": "data", "mountPath": names.DATA_DIRECTORY},
         ],
     }
+    if cluster.spec.tls is not None:
+        container["volumeMounts"].append({"name": "tls", "mountPath": names.TLS_DIRECTORY, "readOnly": True})
     if cluster.spec.resources:
         container["resources"] = dict(cluster.spec.resources)
     return container
+
+
+def _start(cluster: Cluster, index: NodeIndex) -> str:
+    """The script that starts a server: its first argument is the program, then the configuration file, then further arguments.
+
+    It puts in front of those the place inside as host (an IPv6 address is no host name, and would stop the server), and behind them the
+    certificate's files, whose names tell their content and are known only here.
+    """
+    host = names.pod_host(cluster.name, cluster.namespace, index)
+    place = f'case "$POD_IP" in *:*) host={host} ;; *) host=$POD_IP ;; esac'
+    words = ["exec", '"$0"', '"$conf"', "--cluster-announce-hostname", '"$host"', '"$@"']
+    if cluster.spec.tls is not None:
+        for setting, file in (("tls-cert-file", "tls-*.crt"), ("tls-key-file", "tls-*.key"), ("tls-ca-cert-file", "ca-*.crt")):
+            words += [f"--{setting}", f'"$(echo {names.TLS_DIRECTORY}/{file})"']
+    return f"{_EMPTY} && {place} && conf=$1 && shift && {' '.join(words)}"
 
 
 def _command(cluster: Cluster, index: NodeIndex) -> list[str]:
@@ -99,12 +116,10 @@ def _command(cluster: Cluster, index: NodeIndex) -> list[str]:
     return [
         "sh",
         "-c",
-        _START,
+        _start(cluster, index),
         "valkey-server",
         f"{names.CONFIG_DIRECTORY}/{names.CONFIG_FILE}",
         "--cluster-announce-ip",
-        "$(POD_IP)",
-        "--cluster-announce-hostname",
         "$(POD_IP)",
         "--cluster-announce-human-nodename",
         names.valkey_node(cluster.name, index),
@@ -120,11 +135,14 @@ def _pull_secrets(cluster: Cluster) -> Manifest:
 
 
 def _volumes(cluster: Cluster, index: NodeIndex) -> list[Manifest]:
+    # A Secret of ours rather than the user's own: that one may be named anew, vanish or hold what no server can use.
+    tls = {"name": "tls", "secret": {"secretName": names.tls_secret(cluster.name), "defaultMode": 0o440}}
     return [
         {"name": "conf", "configMap": {"name": names.server_config(cluster.name)}},
         {"name": "acl", "secret": {"secretName": names.acl_secret(cluster.name), "defaultMode": 0o440}},
         {"name": "announce", "configMap": {"name": names.announce_file(cluster.name, index), "optional": True}},
         {"name": "data", "emptyDir": {}},
+        *([tls] if cluster.spec.tls is not None else []),
     ]
 
 

@@ -18,6 +18,12 @@ class Tls:
 
     context: ssl.SSLContext = field(repr=False)
     server_name: str  # sent as SNI, and what the certificate must cover
+    former_names: tuple[str, ...] = ()  # one of these will do as well: of the certificate that a server may still have
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of which the certificate must cover one, in the order in which they are tried."""
+        return (self.server_name, *self.former_names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Servers:
     def __init__(self, *, connect_timeout: float = 1.0, reply_timeout: float = 2.0) -> None:
         self._connect_timeout = connect_timeout
         self._reply_timeout = reply_timeout
-        self._links: dict[tuple[str, int, str | None, bool], Link] = {}
+        self._links: dict[tuple[str, int, str | None], Link] = {}
 
     @overload
     async def ask(self, address: Address, a: Command[A], /) -> tuple[A]: ...
@@ -86,6 +86,6 @@ class Servers:
         await asyncio.gather(*(link.close() for link in links))
 
 
-def _key(address: Address) -> tuple[str, int, str | None, bool]:
+def _key(address: Address) -> tuple[str, int, str | None]:
     user = address.credentials.user if address.credentials else None
-    return (address.host, address.port, user, address.tls is not None)
+    return (address.host, address.port, user)

@@ -34,11 +34,13 @@ class Reason(StrEnum):
 class Unreachable(ValkeyError):
     """A server gave no answer; `reason` says why, `detail` may say more."""
 
-    def __init__(self, address: str, reason: Reason, detail: str = "") -> None:
+    def __init__(self, address: str, reason: Reason, detail: str = "", *, wrong_name: bool = False) -> None:
+        """`wrong_name`: a certificate was shown that is trusted, but covers another name."""
         super().__init__(f"{address}: {reason.value}" + (f" ({detail})" if detail else ""))
         self.address = address
         self.reason = reason
         self.detail = detail
+        self.wrong_name = wrong_name
 
 
 class Malformed(ValkeyError):

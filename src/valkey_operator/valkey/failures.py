@@ -23,6 +23,9 @@ _BY_EXCEPTION: tuple[tuple[type[BaseException], Reason], ...] = (
     (OSError, Reason.FAILED),
 )
 
+_MISMATCHES = (62, 64)
+"""X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH of OpenSSL."""
+
 
 def error_of_reply(line: str) -> ServerError:
     """The error that an error reply (without its leading `-`) stands for."""
@@ -35,7 +38,7 @@ def unreachable(address: str, failure: BaseException) -> Unreachable:
     for cause in _causes(failure):
         for kind, reason in _BY_EXCEPTION:
             if isinstance(cause, kind):
-                return Unreachable(address, reason, _detail(cause))
+                return Unreachable(address, reason, _detail(cause), wrong_name=_is_wrong_name(cause))
     return Unreachable(address, Reason.CLOSED)  # what the library noticed by itself: the stream ended
 
 
@@ -45,6 +48,10 @@ def _causes(failure: BaseException) -> Iterator[BaseException]:
     while current is not None:
         yield current
         current = current.__cause__ or current.__context__
+
+
+def _is_wrong_name(cause: BaseException) -> bool:
+    return isinstance(cause, ssl.SSLCertVerificationError) and cause.verify_code in _MISMATCHES
 
 
 def _detail(cause: BaseException) -> str:

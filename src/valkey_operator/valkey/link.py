@@ -10,7 +10,7 @@ from valkey.exceptions import InvalidResponse, ResponseError
 from valkey.exceptions import ValkeyError as LibraryError
 
 from valkey_operator.valkey.address import Address
-from valkey_operator.valkey.errors import Malformed, ServerError
+from valkey_operator.valkey.errors import Malformed, ServerError, Unreachable
 from valkey_operator.valkey.failures import error_of_reply, unreachable
 from valkey_operator.valkey.reply import Reply
 
@@ -26,7 +26,7 @@ class _PlainErrors(DefaultParser):  # type: ignore[misc, valid-type]
 class _Connection(Connection):
     """The library's connection with a TLS context and server name from outside."""
 
-    def __init__(self, address: Address, *, connect_timeout: float) -> None:
+    def __init__(self, address: Address, *, server_name: str, connect_timeout: float) -> None:
         super().__init__(
             host=address.host,
             port=address.port,
@@ -41,11 +41,12 @@ class _Connection(Connection):
             lib_version=None,
         )
         self._tls = address.tls
+        self._server_name = server_name
 
     def _connection_arguments(self) -> Mapping[str, Any]:
         arguments = dict(super()._connection_arguments())
         if self._tls is not None:
-            arguments |= {"ssl": self._tls.context, "server_hostname": self._tls.server_name}
+            arguments |= {"ssl": self._tls.context, "server_hostname": self._server_name}
         return arguments
 
     @property
@@ -107,7 +108,18 @@ class Link:
         return self._connection
 
     async def _opened(self, address: Address) -> _Connection:
-        connection = _Connection(address, connect_timeout=self._connect_timeout)
+        """A new connection; with TLS by the first name that the server's certificate covers."""
+        *others, last = address.tls.names if address.tls is not None else ("",)
+        for name in others:
+            try:
+                return await self._connected(address, name)
+            except Unreachable as failure:
+                if not failure.wrong_name:
+                    raise
+        return await self._connected(address, last)
+
+    async def _connected(self, address: Address, name: str) -> _Connection:
+        connection = _Connection(address, server_name=name, connect_timeout=self._connect_timeout)
         try:
             async with asyncio.timeout(self._connect_timeout):
                 await connection.connect()  # type: ignore[no-untyped-call]

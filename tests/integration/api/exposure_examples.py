@@ -5,15 +5,7 @@ from typing import Any
 from integration.api.node_port_examples import node_port
 from integration.api.refusal import Refused
 
-TLS: dict[str, Any] = {}
-"""What type Ingress needs beside; nothing can stand here while the spec has no `tls`."""
-UNTIL_TLS = (
-    (
-        "spec.externalAccess.type: Forbidden: Ingress routes by the name in the TLS handshake (SNI), and this version has no TLS yet: "
-        "choose LoadBalancer or NodePort"
-    ),
-)
-"""What is printed of type Ingress until then, whatever else is wrong."""
+TLS: dict[str, Any] = {"tls": {"certificate": {"secretName": "my-cluster-tls"}}}
 
 
 def balancer(*, shards: int = 3, replicas: int = 0, **fields: Any) -> dict[str, Any]:
@@ -30,9 +22,7 @@ def without(field: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def refused(title: str, spec: dict[str, Any], *lines: str) -> Refused:
-    access = spec["externalAccess"]
-    whole = UNTIL_TLS if access["enabled"] and access["type"] == "Ingress" else ()
-    return Refused(title, spec, tuple(f"spec.externalAccess.{line}" for line in lines), whole=whole)
+    return Refused(title, spec, tuple(f"spec.externalAccess.{line}" for line in lines))
 
 
 def source_range(text: str) -> Refused:
@@ -110,7 +100,16 @@ EXPOSURE_REFUSED = (
     ),
     refused("a class with SNI", ingress(loadBalancerClass="internal"), f"loadBalancerClass: Forbidden: {FOR_BALANCERS}"),
     # SNI
-    Refused("SNI without TLS", {"shards": 3, "externalAccess": ingress()["externalAccess"]}, UNTIL_TLS),
+    Refused(
+        "SNI without TLS",
+        {"shards": 3, "externalAccess": ingress()["externalAccess"]},
+        (
+            (
+                "spec.tls: Required value: with type Ingress routes go by the name in the TLS handshake (SNI): set it, or choose type "
+                "LoadBalancer or NodePort"
+            ),
+        ),
+    ),
     refused(
         "SNI without a host",
         without("advertisedHost", ingress()),
@@ -260,22 +259,18 @@ EXPOSURE_ACCEPTED: dict[str, dict[str, Any]] = {
     "node ports of the one host to begin at": node_port(advertisedHost="valkey.example.com", bootstrapHost="valkey.example.com"),
     "SNI that is off without TLS": ingress(enabled=False),
     "SNI that is off without a host": without("advertisedHost", ingress(enabled=False)),
+    "SNI: a name per node": ingress(),
+    "SNI: a name per node with replicas": ingress(replicas=2),
+    "SNI: a name per shard": ingress(replicas=1, advertisedHost="{name}-{shard}.{namespace}.example.com"),
+    "SNI: one name for one shard": ingress(shards=1, replicas=1, advertisedHost="valkey.example.com"),
+    "SNI: a name per node of one shard": ingress(shards=1, replicas=1, advertisedHost="{node}.{name}.example.com"),
+    "SNI: a name to begin at": ingress(bootstrapHost="{name}.{namespace}.example.com"),
+    "SNI: a port of its own": ingress(advertisedPort=443),
+    "SNI: the last port": ingress(replicas=5, advertisedPort=65535),
+    "SNI: no Service of all shards": ingress(bootstrapService=False),
+    "SNI: announced at once and never drained": ingress(announceWhen="Always", drainSeconds=0),
+    "SNI: both families": ingress(ipFamilies=["IPv6", "IPv4"]),
+    "SNI: annotations": ingress(serviceAnnotations={"example.com/note": "{name}-{shard}-{node}"}),
+    "SNI: digits before the last label": ingress(advertisedHost="192.0.2.{shard}.example.com"),
+    "SNI: a name with a digit at its end": ingress(advertisedHost="{name}-{node}.shard{shard}"),
 }
-
-INGRESS_ACCEPTED: dict[str, dict[str, Any]] = {
-    "a name per node": ingress(),
-    "a name per node with replicas": ingress(replicas=2),
-    "a name per shard": ingress(replicas=1, advertisedHost="{name}-{shard}.{namespace}.example.com"),
-    "one name for one shard": ingress(shards=1, replicas=1, advertisedHost="valkey.example.com"),
-    "a name per node of one shard": ingress(shards=1, replicas=1, advertisedHost="{node}.{name}.example.com"),
-    "a name to begin at": ingress(bootstrapHost="{name}.{namespace}.example.com"),
-    "a port of its own": ingress(advertisedPort=443),
-    "the last port": ingress(replicas=5, advertisedPort=65535),
-    "no Service of all shards": ingress(bootstrapService=False),
-    "announced at once and never drained": ingress(announceWhen="Always", drainSeconds=0),
-    "both families": ingress(ipFamilies=["IPv6", "IPv4"]),
-    "annotations": ingress(serviceAnnotations={"example.com/note": "{name}-{shard}-{node}"}),
-    "digits before the last label": ingress(advertisedHost="192.0.2.{shard}.example.com"),
-    "a name with a digit at its end": ingress(advertisedHost="{name}-{node}.shard{shard}"),
-}
-"""Specs that lack nothing but TLS while UNTIL_TLS is printed."""

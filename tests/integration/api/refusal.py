@@ -18,5 +18,3 @@ class Refused:
     spec: dict[str, Any]
     lines: tuple[str, ...]
     name: str = ""
-    whole: tuple[str, ...] = ()
-    """Further lines, of rules about the spec as a whole, which Python asks once all parts of the spec are sound."""

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from integration.api.examples import ACCEPTED, REFUSED
-from integration.api.exposure_examples import INGRESS_ACCEPTED, UNTIL_TLS
 from integration.api.refusal import UNCHECKED
 from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.model import SpecInvalid
@@ -46,8 +45,3 @@ def test_python_refuses_what_the_api_server_refuses(example):
 @pytest.mark.parametrize("title", ACCEPTED)
 def test_python_accepts_what_the_api_server_accepts(title):
     assert ValkeyClusterSpec.read(ACCEPTED[title], path="spec").shards == ACCEPTED[title]["shards"]
-
-
-@pytest.mark.parametrize("title", INGRESS_ACCEPTED)
-def test_python_misses_nothing_but_tls_where_the_api_server_does(title):
-    assert mistakes_of(INGRESS_ACCEPTED[title]) == tuple(PREFIX.sub("", line, count=1) for line in UNTIL_TLS)

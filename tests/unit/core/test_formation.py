@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden.orders import orders
@@ -274,6 +274,7 @@ def test_a_server_of_another_cluster_is_left_alone():
     assert [command for command in found.commands if command.index == R1 or command.command == Meet(pod_ip(R1))] == []
 
 
+@settings(max_examples=60)
 @given(pictures(), st.booleans())
 def test_no_command_does_harm_whatever_is_seen(seen, formed):
     topology = Topology.of(seen)

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from valkey_operator.core.certificates import Files
 from valkey_operator.core.observed import Announcement
-from valkey_operator.core.settings import ASKED, Phase, announce_file, announcing, drift, inside, running
+from valkey_operator.core.settings import ASKED, Phase, announce_file, announcing, drift, running
 
 CALM = Phase(forming=False, gossiping=False, syncing=False)
 OUTSIDE = Announcement("192.0.2.11", 31200, client_ipv4="192.0.2.11")
@@ -43,17 +44,17 @@ def test_haste_is_for_a_phase_alone(phase, expected):
 
 def test_an_old_server_is_not_asked_for_what_it_cannot_do():
     assert "shutdown-on-sigterm" not in running({}, CALM, version=(8, 1, 8))
-    assert "cluster-announce-client-port" not in announcing(OUTSIDE, version=(8, 1, 8))
+    assert "cluster-announce-client-port" not in announcing(OUTSIDE, version=(8, 1, 8), tls=False)
 
 
 def test_host_address_and_port_travel_in_one_call():
-    assert announcing(OUTSIDE, version=(9, 0, 0)) == {
+    assert announcing(OUTSIDE, version=(9, 0, 0), tls=False) == {
         "cluster-announce-hostname": "192.0.2.11",
         "cluster-announce-client-ipv4": "192.0.2.11",
         "cluster-announce-client-ipv6": "",
         "cluster-announce-client-port": "31200",
     }
-    assert announcing(inside("10.1.0.7"), version=(9, 0, 0)) == {
+    assert announcing(Announcement("10.1.0.7", 0), version=(9, 0, 0), tls=False) == {
         "cluster-announce-hostname": "10.1.0.7",
         "cluster-announce-client-ipv4": "",
         "cluster-announce-client-ipv6": "",
@@ -61,20 +62,33 @@ def test_host_address_and_port_travel_in_one_call():
     }
 
 
+def test_with_tls_the_port_is_another_setting():
+    assert announcing(OUTSIDE, version=(9, 0, 0), tls=True) == {
+        "cluster-announce-hostname": "192.0.2.11",
+        "cluster-announce-client-ipv4": "192.0.2.11",
+        "cluster-announce-client-ipv6": "",
+        "cluster-announce-client-tls-port": "31200",
+    }
+    assert 'cluster-announce-client-tls-port "31200"\n' in announce_file(OUTSIDE, version=(9, 1, 2), tls=True)
+    assert "port" not in announce_file(OUTSIDE, version=(8, 1, 8), tls=True)
+
+
 def test_bus_and_replication_are_never_moved():
-    keys = {*announcing(OUTSIDE, version=(9, 1, 2)), *running({}, CALM, version=(9, 1, 2))}
+    keys = {key for tls in (False, True) for key in announcing(OUTSIDE, version=(9, 1, 2), tls=tls)} | {
+        *running({}, CALM, version=(9, 1, 2))
+    }
     assert not keys & {"cluster-announce-ip", "cluster-announce-port", "cluster-announce-tls-port", "cluster-announce-bus-port"}
 
 
 def test_the_file_says_the_same_as_the_call():
-    assert announce_file(OUTSIDE, version=(9, 1, 2)) == (
+    assert announce_file(OUTSIDE, version=(9, 1, 2), tls=False) == (
         'cluster-announce-hostname "192.0.2.11"\n'
         'cluster-announce-client-ipv4 "192.0.2.11"\n'
         'cluster-announce-client-ipv6 ""\n'
         'cluster-announce-client-port "31200"\n'
     )
-    assert "client-port" not in announce_file(OUTSIDE, version=(8, 1, 8))
-    assert announce_file(None, version=(9, 1, 2)) == ""
+    assert "client-port" not in announce_file(OUTSIDE, version=(8, 1, 8), tls=False)
+    assert announce_file(None, version=(9, 1, 2), tls=False) == ""
 
 
 @given(
@@ -82,14 +96,15 @@ def test_the_file_says_the_same_as_the_call():
     st.sampled_from([(8, 1, 8), (9, 0, 0)]),
 )
 def test_every_line_of_the_file_is_a_directive_with_one_quoted_value(announcement, version):
-    text = announce_file(announcement, version=version)
+    text = announce_file(announcement, version=version, tls=False)
     lines = [line.split(" ", 1) for line in text.splitlines()]
-    assert {key: value.strip('"') for key, value in lines} == announcing(announcement, version=version)
+    assert {key: value.strip('"') for key, value in lines} == announcing(announcement, version=version, tls=False)
     assert text.endswith("\n")
 
 
 def test_every_value_that_is_wanted_is_also_asked_for():
-    wanted = {*running({}, CALM, version=(9, 1, 2)), *announcing(OUTSIDE, version=(9, 1, 2))}
+    announced = (announcing(OUTSIDE, version=(9, 1, 2), tls=tls) for tls in (False, True))
+    wanted = {*running({}, CALM, version=(9, 1, 2)), *Files("", "", "").settings()}.union(*announced)
     assert wanted == set(ASKED)
 
 

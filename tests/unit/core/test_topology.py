@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golden.orders import orders
@@ -132,13 +132,14 @@ def pictures(draw):
                 slots=draw(st.sampled_from(["", "0-5460", "5461-10921", "3"])),
                 linked=draw(st.booleans()),
             )
-            for other in draw(st.lists(st.sampled_from(ids), unique=True))
+            for other in draw(st.lists(st.sampled_from(ids), unique=True, max_size=4))
             if other != seen.servers[index].id
         ]
         seen = changed(seen, index, members=(_me(seen, index), *others))
     return silent(seen, *draw(st.lists(st.sampled_from(NODES), unique=True, max_size=3)))
 
 
+@settings(max_examples=50)
 @given(pictures())
 def test_nobody_who_is_alive_is_ever_gone(seen):
     found = topology(seen)
@@ -161,6 +162,7 @@ def test_nobody_who_is_alive_is_ever_gone(seen):
         assert gone <= replaced
 
 
+@settings(max_examples=50)
 @given(pictures())
 def test_unowned_slots_are_those_in_no_view(seen):
     claimed = Slots.union(each.slots for server in seen.reachable().values() for each in server.members)

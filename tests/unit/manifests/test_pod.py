@@ -20,3 +20,8 @@ def test_what_is_not_so_is_not_said():
 def test_nothing_else_of_a_pod_is_ours():
     body = pod_labels(orders(), PodLabels(index=NodeIndex(0, 0), pod="p", uid="u", role=None, serving=False))
     assert body == {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "u", "labels": {}}}
+
+
+def test_what_calls_the_kubelet_is_an_annotation():
+    wanted = PodLabels(index=NodeIndex(0, 0), pod="p", uid="u", role=None, serving=False, certificate="0123456789abcdef")
+    assert pod_labels(orders(), wanted)["metadata"]["annotations"] == {"valkey.io/certificate": "0123456789abcdef"}

@@ -1,8 +1,9 @@
 from base64 import b64decode
+from dataclasses import replace
 
 from golden.orders import WANTED, orders
 from valkey_operator.core.plan import ConnectionSecret
-from valkey_operator.manifests.secret import connection_secret, system_secret
+from valkey_operator.manifests.secret import connection_secret, system_secret, tls_secret
 
 
 def values(body):
@@ -32,3 +33,25 @@ def test_the_connection_secret_says_how_to_connect_and_escapes_what_stands_in_th
 def test_without_external_access_there_are_no_outside_addresses():
     wanted = ConnectionSecret(username="app", password="x", host="h", port=6379, external=())
     assert values(connection_secret(orders(), wanted))["external"] == ""
+
+
+def test_with_tls_the_connection_secret_says_so_and_holds_whom_to_trust():
+    found = values(connection_secret(orders(), WANTED["connection-secret-tls"]))
+    assert (found["uri"], found["ca.crt"]) == ("valkeys://default:p%40ss%2Fword@valkey-orders.shop.svc:6379", "authorities\n")
+
+
+def test_the_servers_certificate_lies_in_files_that_are_named_after_it():
+    found = values(tls_secret(orders(), WANTED["tls-secret"]))
+    assert found == {
+        "tls-bc5b91f7474e3fd8.crt": "certificate\n",
+        "tls-bc5b91f7474e3fd8.key": "key\n",
+        "ca-09849ebeffef4740.crt": "authorities\n",
+        "since": "2026-03-01T12:00:00Z",
+        "previous.crt": "earlier certificate\n",
+        "previous-ca.crt": "earlier authorities\n",
+    }
+
+
+def test_at_first_there_was_no_certificate_before():
+    found = values(tls_secret(orders(), replace(WANTED["tls-secret"], previous=None)))
+    assert (found["previous.crt"], found["previous-ca.crt"]) == ("", "")

@@ -111,3 +111,43 @@ def test_a_patch_of_the_server_is_merged_and_another_container_is_added():
     assert [variable["name"] for variable in first["env"]] == ["POD_IP", "TZ"]
     assert first["command"][0] == "sh"
     assert second == {"name": "sidecar", "image": "example.com/sidecar:1"}
+
+
+TLS = {"certificate": {"secretName": "orders-cert"}}
+
+
+def test_with_tls_the_servers_own_secret_is_mounted_whole_and_the_users_secret_is_not():
+    spec = pod(tls=TLS)
+    volume = {"name": "tls", "secret": {"secretName": "valkey-orders-tls", "defaultMode": 0o440}}
+    assert [each for each in spec["volumes"] if each["name"] == "tls"] == [volume]
+    mounts = spec["containers"][0]["volumeMounts"]
+    assert {"name": "tls", "mountPath": "/etc/valkey/tls", "readOnly": True} in mounts
+    assert "orders-cert" not in str(template(tls=TLS))
+
+
+def test_another_secret_of_the_users_makes_no_other_template():
+    assert template(tls=TLS) == template(tls={"certificate": {"secretName": "other"}})
+
+
+def test_external_access_changes_nothing_in_a_pod_with_tls():
+    access = {"enabled": True, "type": "NodePort", "advertisedHost": "{name}.example.com"}
+    assert template(tls=TLS, externalAccess=access) == template(tls=TLS)
+
+
+def test_the_start_script_is_as_it_was_tried():
+    begin = (
+        'rm -rf /data/* && case "$POD_IP" in *:*) host=valkey-orders-1-0-0.valkey-orders.shop.svc ;; *) host=$POD_IP ;; esac '
+        '&& conf=$1 && shift && exec "$0" "$conf" --cluster-announce-hostname "$host" "$@"'
+    )
+    files = (
+        ' --tls-cert-file "$(echo /etc/valkey/tls/tls-*.crt)" --tls-key-file "$(echo /etc/valkey/tls/tls-*.key)"'
+        ' --tls-ca-cert-file "$(echo /etc/valkey/tls/ca-*.crt)"'
+    )
+    assert server()["command"][:3] == ["sh", "-c", begin]
+    assert server(tls=TLS)["command"][:3] == ["sh", "-c", begin + files]
+    assert server(tls=TLS)["command"][3:] == server()["command"][3:]
+
+
+def test_probes_are_the_same_with_tls():
+    probes = ("startupProbe", "readinessProbe", "livenessProbe")
+    assert [server(tls=TLS)[probe] for probe in probes] == [server()[probe] for probe in probes]

@@ -55,7 +55,9 @@ def test_looks_through_what_the_library_wrapped():
 
 
 def test_says_more_where_the_system_does():
-    assert str(unreachable("10.0.0.1:6379", OSError(113, "No route to host"))) == "10.0.0.1:6379: connection failed (No route to host)"
+    assert (
+        str(unreachable("10.0.0.1:6379", OSError(113, "No route to host"))) == "10.0.0.1:6379: connection failed (No route to host)"
+    )
 
 
 def test_all_errors_are_of_one_tree():
