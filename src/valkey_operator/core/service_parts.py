@@ -74,14 +74,20 @@ def bootstrap_service(
 
 
 def _as_told(service: ExternalService, cluster: Cluster, *, shard: int | None = None, node: int | None = None) -> ExternalService:
-    """The Service with what the user says of every Service made for external access."""
+    """The Service with what the user says of every Service made for external access.
+
+    An annotation that names a shard or a node is left out on a Service that is of none.
+    """
     access = cluster.spec.external_access
     policy = access.external_traffic_policy if service.type != "ClusterIP" else None
+    unknown = {"shard"} if shard is None else set()
+    unknown |= {"node"} if node is None else set()
     return replace(
         service,
         annotations={
             key: template.render(value, name=cluster.name, namespace=cluster.namespace, shard=shard, node=node)
             for key, value in access.service_annotations.items()
+            if not template.placeholders(value) & unknown
         },
         traffic_policy=policy.value if policy is not None else None,
         ip_families=tuple(family.value for family in access.ip_families),

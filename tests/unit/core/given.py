@@ -120,7 +120,8 @@ def observed(
 ) -> Observed:
     """The cluster with that `externalAccess` and those Services; `told` is what nodes announce, `answering` whether endpoints answer."""
     told = told or {}
-    cluster = orders(**({"externalAccess": {"enabled": True, **access}} if access is not None else {}), **(spec or {}))
+    tls = {"tls": {"certificate": {"secretName": "orders-tls"}}} if access is not None and access.get("type") == "Ingress" else {}
+    cluster = orders(**tls, **({"externalAccess": {"enabled": True, **access}} if access is not None else {}), **(spec or {}))
     made = Observed(
         cluster=cluster,
         records={

@@ -76,6 +76,12 @@ def test_what_is_asked_of_balancers_is_on_every_service():
     assert {service.balancing.allocate_node_ports for service in services.values()} == {False}
 
 
+def test_an_annotation_that_names_a_shard_is_on_services_of_a_shard_alone():
+    services = wanted(serviceAnnotations={"example.com/name": "{name}-{shard}", "example.com/team": "{namespace}"})
+    assert services["orders-2"].annotations == {"example.com/name": "orders-2", "example.com/team": "shop"}
+    assert services["orders"].annotations == {"example.com/team": "shop"}
+
+
 def test_an_endpoint_is_the_balancers_address_at_the_nodes_port():
     endpoints = load_balancers.endpoints(observed({"type": "LoadBalancer"}, *SHARDS, BOOTSTRAP))
     assert endpoints[NodeIndex(1, 1)] == Announcement("198.51.100.1", 6381, "198.51.100.1")
