@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from integration.api.examples import ACCEPTED, FIXED, OWNED, REFUSED, node_port
+from integration.api.examples import ACCEPTED, FIXED, OWNED, REFUSED, TLS_FIXED, node_port
 
 
 def cluster(name, spec):
@@ -89,6 +89,7 @@ def stored(kubectl, quiet):
     ("patch", "line"),
     [
         ('{"spec":{"shards":4}}', f"spec.shards: Invalid value: 4: {FIXED}"),
+        ('{"spec":{"tls":{"certificate":{"secretName":"orders-cert"}}}}', f"spec.tls: Forbidden: {TLS_FIXED}"),
         ('{"spec":{"replicas":1}}', f"spec.replicas: Invalid value: 1: {FIXED}"),
         (
             '{"spec":{"scheduling":{"zone":{"pinning":{"zones":["b","a"]}}}}}',
@@ -115,3 +116,22 @@ def test_what_cannot_change_yet_says_what_to_do_instead(kubectl, stored, patch, 
 )
 def test_everything_else_may_change(kubectl, stored, patch):
     assert kubectl("patch", stored, "--type=merge", "-p", patch) == "valkeycluster.quiet.valkey.test/changing patched\n"
+
+
+@pytest.fixture
+def secured(kubectl, quiet):
+    """Kind and name of a stored cluster with TLS."""
+    spec = {"shards": 3, "tls": {"certificate": {"secretName": "orders-cert"}}}
+    kubectl("create", "-f", "-", document={**cluster("secured", spec), "apiVersion": f"{quiet}/v1alpha1"})
+    yield f"valkeyclusters.{quiet}/secured"
+    kubectl("delete", f"valkeyclusters.{quiet}", "secured")
+
+
+def test_tls_stays_once_it_is_there(kubectl, secured):
+    said = kubectl.refusal("patch", secured, "--type=merge", "-p", '{"spec":{"tls":null}}')
+    assert said == f'The ValkeyCluster "secured" is invalid: spec.tls: Forbidden: {TLS_FIXED}'
+
+
+def test_another_secret_may_be_named(kubectl, secured):
+    patch = '{"spec":{"tls":{"certificate":{"secretName":"other"}}}}'
+    assert kubectl("patch", secured, "--type=merge", "-p", patch) == "valkeycluster.quiet.valkey.test/secured patched\n"
