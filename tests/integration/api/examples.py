@@ -9,6 +9,10 @@ from integration.api.refusal import UNCHECKED, Refused
 OWNED = "set by the operator, which sets up network, cluster and files of every server: remove it"
 ANNOUNCED = "set by the operator, which announces addresses as spec.externalAccess says: remove it"
 USERS = "set by the operator from spec.users and its own users: remove it"
+TLS_FIXED = (
+    "TLS cannot be turned on or off while the cluster exists, since servers with it and without it cannot talk to each other: "
+    "create a new ValkeyCluster and move the data; certificate.secretName may change"
+)
 FIXED = "cannot be changed yet: create a new ValkeyCluster with the number you want and move the data"
 BAD_NAME = (
     "metadata.name: Invalid value: must be lower-case letters, digits and '-', begin with a letter and end with a letter or digit: "
@@ -234,6 +238,18 @@ REFUSED = (
         {"zone": {"pinning": {"zones": ["a", "a"]}}},
         "zone.pinning.zones: Invalid value: names a zone twice: list each once",
     ),
+    # TLS
+    Refused("TLS without a certificate", {"shards": 3, "tls": {}}, ("spec.tls.certificate: Required value", UNCHECKED)),
+    Refused(
+        "a certificate without a name",
+        {"shards": 3, "tls": {"certificate": {"secretName": ""}}},
+        (
+            (
+                'spec.tls.certificate.secretName: Invalid value: "": spec.tls.certificate.secretName in body should be at least 1 chars '
+                "long"
+            ),
+        ),
+    ),
     # pods
     Refused(
         "memory that is no quantity",
@@ -260,6 +276,7 @@ REFUSED = (
 ACCEPTED: dict[str, dict[str, Any]] = {
     "the least": {"shards": 1},
     "three shards with a replica": {"shards": 3, "replicas": 1},
+    "TLS": {"shards": 3, "tls": {"certificate": {"secretName": "orders-cert"}}},
     "a thousand nodes": {"shards": 500, "replicas": 1},
     **NODE_PORT_ACCEPTED,
     **EXPOSURE_ACCEPTED,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from integration.api.examples import ACCEPTED, FIXED, OWNED, REFUSED
+from integration.api.examples import ACCEPTED, FIXED, OWNED, REFUSED, TLS_FIXED
 from integration.api.exposure_examples import balancer
 from integration.api.node_port_examples import node_port
 
@@ -92,6 +92,7 @@ def stored(kubectl, quiet):
     ("patch", "line"),
     [
         ('{"spec":{"shards":4}}', f"spec.shards: Invalid value: 4: {FIXED}"),
+        ('{"spec":{"tls":{"certificate":{"secretName":"orders-cert"}}}}', f"spec.tls: Forbidden: {TLS_FIXED}"),
         ('{"spec":{"replicas":1}}', f"spec.replicas: Invalid value: 1: {FIXED}"),
         (
             '{"spec":{"scheduling":{"zone":{"pinning":{"zones":["b","a"]}}}}}',
@@ -169,3 +170,22 @@ def test_the_class_of_load_balancers_that_exist_stays(stored_access, before, fie
 )
 def test_all_else_of_load_balancers_and_the_class_of_none_may_change(stored_access, patches):
     assert stored_access(balancer(loadBalancerClass=CLASS), *patches) == "valkeycluster.quiet.valkey.test/balanced patched"
+
+
+@pytest.fixture
+def secured(kubectl, quiet):
+    """Kind and name of a stored cluster with TLS."""
+    spec = {"shards": 3, "tls": {"certificate": {"secretName": "orders-cert"}}}
+    kubectl("create", "-f", "-", document={**cluster("secured", spec), "apiVersion": f"{quiet}/v1alpha1"})
+    yield f"valkeyclusters.{quiet}/secured"
+    kubectl("delete", f"valkeyclusters.{quiet}", "secured")
+
+
+def test_tls_stays_once_it_is_there(kubectl, secured):
+    said = kubectl.refusal("patch", secured, "--type=merge", "-p", '{"spec":{"tls":null}}')
+    assert said == f'The ValkeyCluster "secured" is invalid: spec.tls: Forbidden: {TLS_FIXED}'
+
+
+def test_another_secret_may_be_named(kubectl, secured):
+    patch = '{"spec":{"tls":{"certificate":{"secretName":"other"}}}}'
+    assert kubectl("patch", secured, "--type=merge", "-p", patch) == "valkeycluster.quiet.valkey.test/secured patched\n"
