@@ -21,18 +21,13 @@ class PodProcess:
 
     @classmethod
     def of(cls, pod: str, word: str) -> PodProcess:
-        """Found by the host name that each container has in its environment."""
-        wanted = f"HOSTNAME={pod}".encode()
+        """Found by the host name that the kubelet writes into each container."""
         for entry in PROC.iterdir():
-            if not entry.name.isdigit():
-                continue
             try:
-                environment = (entry / "environ").read_bytes().split(b"\0")
-                command = (entry / "cmdline").read_bytes()
-            except OSError:  # it has ended
+                if word.encode() in (entry / "cmdline").read_bytes() and (entry / "root/etc/hostname").read_text().strip() == pod:
+                    return cls(int(entry.name))
+            except OSError:  # no process, or it has ended
                 continue
-            if wanted in environment and word.encode() in command:
-                return cls(int(entry.name))
         raise BenchError(f"no process `{word}` of pod {pod} runs on this machine")
 
     @property

@@ -26,6 +26,10 @@ DOWN = 1.5
 """Seconds until a killed operator is back."""
 
 
+def _never(_at: float) -> bool:
+    return False
+
+
 class KilledError(Exception):
     """The operator ends here."""
 
@@ -51,10 +55,10 @@ class Passes:
         self.world = world
         self.done: list[Pass] = []
         self.steps = 0
-        """Everything that it did to the world so far, so that it can be killed before any of it."""
-        self.kill_before: int | None = None
-        self.fails: Callable[[object], bool] = lambda _: False
-        """Which writes and commands fail for no reason of their own."""
+        """Everything that it changed in the world so far, so that it can be killed after any of it."""
+        self.kill_after: int | None = None
+        self.fails: Callable[[float], bool] = _never
+        """Whether a write or command at that time fails for no reason of its own."""
         self._due = 0.0
         self._seen = -1
 
@@ -105,7 +109,7 @@ class Passes:
         try:
             self._tell(observed, done, self._perform(done))
         except KilledError:
-            self.kill_before = None
+            self.kill_after = None
             timeline.advance(DOWN)
             self._due, self._seen = timeline.now, -1
             return
@@ -165,15 +169,17 @@ class Passes:
                     yield lambda: world.tell(index, plan.SetConfig(values))
 
     def _step(self, step: Callable[[], None]) -> None:
-        if self.kill_before is not None and self.steps >= self.kill_before:
-            raise KilledError
-        if self.fails(step):
+        """Write or send one thing. What is so already is no step: the operator compares before it writes."""
+        if self.fails(self.world.timeline.now):
             raise ConnectionRefusedError("the connection broke")
-        self.steps += 1
         before = self._footprints()
         step()
-        if self._footprints() != before:  # what is so already costs no time: the operator compares before it writes
-            self.world.timeline.advance(self.world.timeline.chance.uniform(0.0005, 0.003))
+        if self._footprints() == before:
+            return
+        self.steps += 1
+        if self.steps == self.kill_after:
+            raise KilledError
+        self.world.timeline.advance(self.world.timeline.chance.uniform(0.0005, 0.003))
 
     def _footprints(self) -> int:
         return len(self.world.kubernetes.writes) + len(self.world.witness.commands)

@@ -83,20 +83,22 @@ class Witness:
 
     def sample(self) -> None:
         """What every server tells clients now."""
-        fleet, outside = self.world.fleet, self.world.outside
+        fleet, kubernetes = self.world.fleet, self.world.kubernetes
+        dialled: dict[tuple[str, str, int], None] = {}
         for teller in fleet.alive():
             told = teller.told()
             places = [(host, port) for node_id, host, port in told if fleet.everybody[node_id].alive]
             assert len(set(places)) == len(places), f"two nodes on one endpoint: {sorted(places)}"
-            for node_id, host, port in told:
-                process = fleet.everybody[node_id]
-                self._whole(process, (host, port))
-                if not process.alive or host == process.ip or not self.strict:
-                    continue
-                pod = self.world.kubernetes.pods.of(node_id)
-                if pod is not None and pod.reached and not pod.deleting:
-                    reached = outside.dial(host, port)
-                    assert reached.id == node_id, f"{host}:{port} is told, but: {reached.reason or reached.id}"
+            dialled |= dict.fromkeys(told)
+        for node_id, host, port in dialled:
+            process = fleet.everybody[node_id]
+            self._whole(process, (host, port))
+            if not process.alive or host == process.ip or not self.strict:
+                continue
+            pod = kubernetes.pods.of(node_id)
+            if pod is not None and pod.reached and not pod.deleting:
+                reached = self.world.outside.dial(host, port)
+                assert reached.id == node_id, f"{host}:{port} is told, but: {reached.reason or reached.id}"
 
     # --- in the end -------------------------------------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ class Pods:
         self.live: dict[NodeIndex, LivePod] = {}
         self.starts: dict[NodeIndex, int] = {}
         """How many pods each node has had."""
-        self.lines: Callable[[NodeIndex], str] = lambda _: ""
+        self.lines: Callable[[NodeIndex], str]
         """The configuration that a server of a node reads at its start."""
         self._count = 0
         self._addresses = 0
