@@ -30,15 +30,24 @@ MEASUREMENTS = {
 @click.argument("which", nargs=-1, type=click.Choice(list(MEASUREMENTS)))
 def main(*, runs: int, which: tuple[str, ...]) -> None:
     """Measure the operator on the sandbox: all, or what is named. No test asserts these figures."""
-    steps = Steps()
-    provider = Sandbox()
+    measured: list[figures.Figure] = []
     try:
+        provider, steps = Sandbox(), Steps()
         provider.up(steps)
         provider.deploy(steps)
         bench = Bench(client.connect(Home.of(os.environ)), outside=provider.outside(), runs=runs, steps=steps)
-        measured = [figure for name in which or MEASUREMENTS for figure in MEASUREMENTS[name](bench)]
+        for name in which or MEASUREMENTS:
+            measured += MEASUREMENTS[name](bench)
     except (BenchError, DemoError, SandboxError) as error:
         raise click.ClickException(str(error)) from error
+    finally:
+        _tell(measured)
+
+
+def _tell(measured: list[figures.Figure]) -> None:
+    """Print and keep what was measured, even if what came next failed."""
+    if not measured:
+        return
     click.echo()
     for line in figures.lines(measured):
         click.echo(line)

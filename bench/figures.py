@@ -48,14 +48,19 @@ def lines(figures: Sequence[Figure]) -> Iterator[str]:
         (
             figure.what,
             figure.reference,
-            f"{figure.value:.3g} {figure.unit}".strip(),
+            f"{_shown(figure.value)} {figure.unit}".strip(),
             f"≤ {figure.target:g} {figure.unit}".strip() if figure.target is not None else "",
             figure.met,
-            " ".join(f"{run:.3g}" for run in figure.runs),
+            " ".join(map(_shown, figure.runs)),
         )
         for figure in figures
     ]
     return table(("what", "Go operator", "ours (median)", "target", "", "runs"), rows)
+
+
+def _shown(number: float) -> str:
+    """Three digits of a number, or all before the point."""
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"  # noqa: PLR2004 -- three digits
 
 
 def save(figures: Sequence[Figure], *, facts: dict[str, Any]) -> Path:

@@ -64,7 +64,7 @@ def remove() -> None:
     deadline = time.monotonic() + PATIENCE
     while left := [group for group in _groups() if not _is_removed(group)]:
         if time.monotonic() > deadline:
-            raise SandboxError(f"control groups are still in use: {', '.join(map(str, left))}")
+            raise SandboxError(f"{len(left)} control groups are still in use, {left[0]} among them")
         time.sleep(processes.POLL)
 
 

@@ -22,11 +22,11 @@ def sweep(home: Home, *, steps: Steps) -> None:
         _end_processes()
         network.remove()
         tunables.restore()
-        control_groups.remove()
         for each in homes:
             shutil.rmtree(each.state, ignore_errors=True)
             each.kubeconfig.unlink(missing_ok=True)
         shutil.rmtree(RUN, ignore_errors=True)
+        control_groups.remove()
 
 
 def _end_processes() -> None:

@@ -49,7 +49,7 @@ def formation(topology: Topology, pods: Mapping[NodeIndex, Pod], *, formed: bool
     return Formation(
         commands=tuple(command for command in commands if command.index not in strangers),
         strangers=strangers,
-        lost=frozenset(_lost_shards(topology)),
+        lost=frozenset(_lost_shards(topology, formed=formed)),
     )
 
 
@@ -121,10 +121,15 @@ def _take_over(topology: Topology) -> Iterator[Tell]:
             yield Tell(max(copies)[1], TakeOver(vote=2 * living > len(owners)))
 
 
-def _lost_shards(topology: Topology) -> Iterator[int]:
-    """Shards whose owner is gone, without a replica among all servers and without a living heir of its slots."""
+def _lost_shards(topology: Topology, *, formed: bool) -> Iterator[int]:
+    """Shards whose owner is gone, without a replica among all servers and without a living heir of its slots.
+
+    After the cluster was formed also those that have no owner at all: it is gone together with everybody who knew it.
+    """
     if not topology.complete:
         return
+    if formed and topology.unowned:
+        yield from topology.homeless_shards()
     inherited = united(slots for owner, slots in topology.owners.items() if owner in topology.ids)
     for ghost in topology.gone() & topology.owners.keys():
         if topology.owners[ghost] - inherited and not _copies(topology, ghost):

@@ -57,7 +57,8 @@ def _warned(observed: Observed, *, now: datetime) -> bool:
 
 def _as_recorded(observed: Observed, record: NodeRecord, index: NodeIndex, member: Member) -> bool:
     """Whether a node has the role, the health and the announcement that its record tells."""
-    if member.failed or member.suspected:
+    pod = observed.pods.get(index)
+    if pod is None or pod.ip is None or member.failed or member.suspected:
         return False
     role = "primary" if member.primary else "replica"
     return (member.hostname, member.port) == places.told(observed, index, record.announce) and role == record.status.role

@@ -263,6 +263,12 @@ def test_a_lost_shard_is_told_as_long_as_its_ghost_is_known():
     assert needs(restarted(WHOLE, P1)).lost == frozenset()
 
 
+def test_a_cluster_of_new_servers_that_was_formed_before_has_lost_its_data():
+    assert needs(NEW, formed=True).lost == {0, 1, 2}
+    assert needs(NEW, formed=False).lost == frozenset()
+    assert needs(silent(NEW, P0), formed=True).lost == frozenset()
+
+
 # --- strangers ---
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from unit.core.edits import configured, knowing, line, silent, views
-from unit.core.given import NODES, node_id, observed
+from unit.core.given import NODES, NOW, node_id, observed
 from unit.core.test_access_status import DONE
 from valkey_operator.core.rest import rest_seconds, undisturbed
 from valkey_operator.valkey.slots import NO_SLOTS
@@ -15,7 +15,7 @@ P0, R0, P1, R1, P2, R2 = NODES
 @pytest.mark.parametrize("seen", [observed(), DONE])
 def test_one_view_tells_that_nothing_happened(seen, index):
     only = replace(seen, servers={index: seen.servers[index]})
-    assert undisturbed(only, index)
+    assert undisturbed(only, index, now=NOW)
 
 
 def edited(edit):
@@ -51,7 +51,7 @@ DISTURBED = {
 
 @pytest.mark.parametrize("what", DISTURBED)
 def test_whatever_happened_is_noticed(what):
-    assert not undisturbed(DISTURBED[what], P0)
+    assert not undisturbed(DISTURBED[what], P0, now=NOW)
 
 
 def test_a_settled_cluster_is_left_alone_for_a_while():

@@ -15,7 +15,7 @@ NO_TLS = Reason.EXTERNAL_ACCESS_WITHOUT_TLS
 
 
 def found(seen, *mistakes):
-    return {lack.reason: lack.message for lack in risks(seen, Topology.of(seen), access(seen, now=NOW), mistakes)}
+    return {lack.reason: lack.message for lack in risks(seen, Topology.of(seen), access(seen, now=NOW), mistakes, now=NOW)}
 
 
 def test_a_plain_cluster_has_no_risks():
