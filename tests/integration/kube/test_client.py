@@ -22,7 +22,8 @@ OTHER_UID = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
 
 
 def config_map(name, namespace, **data):
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
+    metadata = {"name": name, "namespace": namespace, "labels": {"made": "here"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 def of(made, body):
@@ -129,7 +130,11 @@ async def test_a_watch_tells_what_came_after_its_version_and_ends_in_time(kube, 
     events = [
         (what, item["data"]["a"])
         async for what, item in kube.watch(
-            CONFIG_MAP, namespace, resource_version=changed["metadata"]["resourceVersion"], server_timeout=1
+            CONFIG_MAP,
+            namespace,
+            resource_version=changed["metadata"]["resourceVersion"],
+            label_selector="made=here",
+            server_timeout=1,
         )
     ]
     assert events == [("DELETED", "2")]
@@ -144,7 +149,7 @@ async def test_a_watch_from_a_version_that_is_too_old_is_gone(kube, things, name
 async def test_a_watch_that_hears_nothing_gives_up(kube, namespace):
     version = [version async for _, version in kube.list_pages(CONFIG_MAP, namespace)][-1]
     with pytest.raises(Unavailable, match=r"nothing heard for 0\.3 s") as caught:
-        async for _ in kube.watch(CONFIG_MAP, namespace, resource_version=version, idle_timeout=0.3):
+        async for _ in kube.watch(CONFIG_MAP, namespace, resource_version=version, label_selector="made=here", idle_timeout=0.3):
             pass
     assert caught.value.reason == "Idle"
 
@@ -177,7 +182,7 @@ async def test_a_crowd_of_requests_waits_its_turn_on_few_connections(door, names
     through = await door()
     async with Kube(kubeconfig=through.kubeconfig) as kube:
         await asyncio.gather(*(kube.create(CONFIG_MAP, config_map(f"x{number}", namespace)) for number in range(120)))
-        assert len(await kube.list_all(CONFIG_MAP, namespace)) == 120
+        assert len(await kube.list_all(CONFIG_MAP, namespace, label_selector="made=here")) == 120
     assert len(through._pairs) <= 16
 
 

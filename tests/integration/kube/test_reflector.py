@@ -37,13 +37,14 @@ class Story:
 
     def __init__(self, kube, kind, namespace, project=view, **given):
         self.counts, self.changes = Counts(), []
+        given = {"label_selector": "made=here", **given}
         self.reflector = Reflector(kube, kind, project, namespace=namespace, observer=self.counts, **given)
         self.reflector.store.subscribe(lambda old, new: self.changes.append((old, new)))
         self.store = self.reflector.store
 
 
 def config_map(name, namespace, a="1", **labels):
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    metadata = {"name": name, "namespace": namespace, "labels": {"made": "here", **labels}}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": a}}
 
 
@@ -143,7 +144,7 @@ async def test_an_object_deleted_while_the_watch_was_away_and_its_version_too_ol
     shut, client = through
 
     def thing(name, size):
-        metadata = {"name": name, "namespace": namespace}
+        metadata = {"name": name, "namespace": namespace, "labels": {"made": "here"}}
         return {"apiVersion": things.api_version, "kind": things.kind, "metadata": metadata, "spec": {"size": size}}
 
     for name in ("stays", "goes", "changes"):
@@ -180,9 +181,7 @@ async def test_an_object_that_cannot_be_read_does_not_end_the_stream(kube, names
     story = Story(kube, CONFIG_MAP, namespace)
     async with running(story.reflector.run()):
         await asyncio.wait_for(story.store.synced.wait(), 10)
-        await kube.create(
-            CONFIG_MAP, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "odd", "namespace": namespace}}
-        )
+        await kube.create(CONFIG_MAP, {**config_map("odd", namespace), "data": {"b": "1"}})
         await kube.create(CONFIG_MAP, config_map("even", namespace))
         await eventually(lambda: story.store.all() == (View("even", "1"),))
         assert [key.name for key in story.store.unreadable] == ["odd"]
@@ -210,7 +209,10 @@ async def test_many_changes_through_a_bad_connection_end_in_the_truth(kube, thro
             else:
                 await changed(kube, name, namespace, str(number))
             await asyncio.sleep(0.03)
-        truth = {View(item["metadata"]["name"], item["data"]["a"]) for item in await kube.list_all(CONFIG_MAP, namespace)}
+        truth = {
+            View(item["metadata"]["name"], item["data"]["a"])
+            for item in await kube.list_all(CONFIG_MAP, namespace, label_selector="made=here")
+        }
         await eventually(lambda: set(story.store.all()) == truth)
     # what was told leads to the same end
     told = {}
