@@ -114,7 +114,7 @@ def test_what_the_user_says_of_services_is_on_all_of_them():
     }
     made = {each.name: each for each in services(observed(access))}
     assert made["orders-1"].annotations == {"dns": "orders-1.shop", "team": "checkout"}
-    assert made["orders"].annotations == {"dns": "orders-{shard}.shop", "team": "checkout"}
+    assert made["orders"].annotations == {"team": "checkout"}
     assert {each.traffic_policy for each in made.values()} == {"Local"}
 
 
