@@ -36,7 +36,7 @@ class Door:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         port = self._server.sockets[0].getsockname()[1]
         self.kubeconfig = self._directory / f"through-{port}"
-        self.kubeconfig.write_text(self._text.replace(self._target.netloc, f"{self._target.hostname}:{port}"))
+        self.kubeconfig.write_text(self._text.replace(self._target.netloc, f"127.0.0.1:{port}"))
         return self
 
     async def __aexit__(self, *_):
