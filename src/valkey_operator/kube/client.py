@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -23,6 +23,7 @@ from lightkube.types import PatchType
 
 from valkey_operator.kube.errors import FAILURES, IDLE, Conflict, NotFound, Unavailable, from_answer, from_status, translated
 from valkey_operator.kube.fields import adopted
+from valkey_operator.kube.kinds import LEASE
 from valkey_operator.kube.observer import SILENT
 
 if TYPE_CHECKING:
@@ -278,8 +279,10 @@ class Kube:
     ) -> Object:
         fields = {"fieldManager": self.field_manager} if manager or patch else {}
         request = self._request(method, path, params={**(params or {}), **fields}, body=body, patch=patch)
+        # A crowd must not cost the leadership: whoever renews a Lease does not wait.
+        turn = nullcontext() if kind == LEASE else self._turns
         async with (
-            self._turns,
+            turn,
             self._answer(request, kind, method.lower(), what=what) as answer,
             asyncio.timeout(self._timeout),
         ):

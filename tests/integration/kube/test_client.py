@@ -15,7 +15,7 @@ from valkey_operator.kube.errors import (
     NotServed,
     Unavailable,
 )
-from valkey_operator.kube.kinds import CONFIG_MAP, SERVICE, Kind
+from valkey_operator.kube.kinds import CONFIG_MAP, LEASE, SERVICE, Kind
 from valkey_operator.kube.observer import Observer
 
 OTHER_UID = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
@@ -184,6 +184,19 @@ async def test_a_crowd_of_requests_waits_its_turn_on_few_connections(door, names
         await asyncio.gather(*(kube.create(CONFIG_MAP, config_map(f"x{number}", namespace)) for number in range(120)))
         assert len(await kube.list_all(CONFIG_MAP, namespace, label_selector="made=here")) == 120
     assert len(through._pairs) <= 16
+
+
+async def test_a_crowd_does_not_hold_up_the_lease(kube, namespace):
+    for _ in range(16):
+        await kube._turns.acquire()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await kube.list_all(CONFIG_MAP, namespace)
+    with pytest.raises(NotFound):
+        async with asyncio.timeout(5):
+            await kube.get(LEASE, "x", namespace)
+    for _ in range(16):
+        kube._turns.release()
 
 
 async def test_requests_that_are_cancelled_leave_the_client_usable(kube, namespace):
