@@ -78,7 +78,7 @@ def _build(directory: Path, *, home: Home, steps: Steps) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     unfinished = directory / f"kubernetes.{os.getpid()}.new"
     steps.say(
-        f"building Kubernetes {version} and etcd from source: some 8 minutes on 2 cores the first time, seconds when Go has it cached"
+        f"building Kubernetes {version} and etcd from source: some 10 minutes on 2 cores the first time, seconds when Go has it cached"
     )
     with steps.step(f"built Kubernetes {version}"):
         try:
