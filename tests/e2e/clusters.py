@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from valkey import Valkey
 
@@ -20,6 +21,8 @@ class ValkeyCluster:
     api: kinds.Api
     namespace: str
     name: str
+    trust: Path | None = None
+    """With TLS: a file with the authorities of its servers."""
 
     # --- the object
 
@@ -152,7 +155,8 @@ class ValkeyCluster:
     def ask(self, pod, *command, login=None):
         """The plain reply of one server."""
         username, password = login or self.login()
-        with Valkey(host=pod["status"]["podIP"], username=username, password=password, decode_responses=True) as client:
+        secured = {"ssl": True, "ssl_ca_certs": str(self.trust), "ssl_check_hostname": False} if self.trust else {}
+        with Valkey(host=pod["status"]["podIP"], username=username, password=password, decode_responses=True, **secured) as client:
             client.response_callbacks.clear()
             return client.execute_command(*command)
 

@@ -52,11 +52,11 @@ class Factory:
     def __exit__(self, *_):
         self._api.delete(kinds.NAMESPACE, self.namespace)
 
-    def __call__(self, name="web", *, external=None, **spec):
-        """A new ValkeyCluster; `external` is its spec.externalAccess, with the keys in Python's way of none."""
+    def __call__(self, name="web", *, external=None, trust=None, **spec):
+        """A new ValkeyCluster; `external` is its spec.externalAccess, `trust` with TLS a file with the authorities of its servers."""
         access = {"externalAccess": clusters.NODE_PORT | external} if external is not None else {}
         self._api.create(kinds.CLUSTER, clusters.manifest(name, self.namespace, **access, **spec))
-        made = clusters.ValkeyCluster(self._api, self.namespace, name)
+        made = clusters.ValkeyCluster(self._api, self.namespace, name, trust)
         self.made.append(made)
         return made
 

@@ -58,8 +58,8 @@ class Running:
         return "".join(self._process.communicate())
 
 
-def load(library, *, seeds, login, prefix, is_outside=True, fresh_every=0.2, hosts=None):
-    """A load by `valkey-py` or `glide`; `seeds` are addresses as host:port, `login` a user and its password."""
+def load(library, *, seeds, login, prefix, is_outside=True, fresh_every=0.2, hosts=None, trust=None):
+    """A load by `valkey-py` or `glide`; `seeds` are addresses as host:port, `login` a user and its password, `trust` a file with authorities."""
     settings = {
         "library": library,
         "seeds": [_pair(address) for address in seeds],
@@ -67,25 +67,29 @@ def load(library, *, seeds, login, prefix, is_outside=True, fresh_every=0.2, hos
         "password": login[1],
         "prefix": prefix,
         "fresh_every": fresh_every,
+        "trust": trust and str(trust),
     }
     return Running(python("load.py", is_outside=is_outside, hosts=hosts), settings)
 
 
-def sampler(servers, *, login, hosts=None):
-    """The check of every pair that any of the servers (their pod IPs) tells."""
+def sampler(servers, *, login, hosts=None, trust=None, inside=None):
+    """The check of every pair that any of the servers (their pod IPs) tells; `inside`: names inside and the addresses to which they lead."""
     settings = {
         "servers": list(servers),
         "username": login[0],
         "password": login[1],
         "pods": PODS,
+        "trust": trust and str(trust),
+        "inside": inside or {},
         "dial": python("dial.py", is_outside=True, hosts=hosts),
     }
     return Running(python("sample.py", is_outside=False), settings)
 
 
-def node_ids(addresses, *, login, hosts=None):
+def node_ids(addresses, *, login, hosts=None, trust=None):
     """Which server a client outside reaches at each address."""
-    settings = [{"username": login[0], "password": login[1]}, [_pair(address) for address in addresses]]
+    who = {"username": login[0], "password": login[1], "trust": trust and str(trust)}
+    settings = [who, [_pair(address) for address in addresses]]
     text = "".join(json.dumps(line) + "\n" for line in settings)
     done = subprocess.run(
         python("dial.py", is_outside=True, hosts=hosts), input=text, capture_output=True, text=True, check=True, timeout=30

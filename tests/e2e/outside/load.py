@@ -13,8 +13,18 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from glide import GlideClusterClient, GlideClusterClientConfiguration, Logger, LogLevel, NodeAddress, ServerCredentials
+from glide import (
+    AdvancedGlideClusterClientConfiguration,
+    GlideClusterClient,
+    GlideClusterClientConfiguration,
+    Logger,
+    LogLevel,
+    NodeAddress,
+    ServerCredentials,
+    TlsAdvancedConfiguration,
+)
 from valkey.cluster import ClusterNode, ValkeyCluster
 from valkey.crc import key_slot
 
@@ -42,6 +52,7 @@ class ValkeyPy:
             socket_timeout=TIMEOUT,
             socket_connect_timeout=TIMEOUT,
             decode_responses=True,
+            **({"ssl": True, "ssl_ca_certs": settings["trust"]} if settings["trust"] else {}),
         )
 
     def __init__(self, client):
@@ -66,8 +77,17 @@ class Glide:
             [NodeAddress(host, port) for host, port in settings["seeds"]],
             credentials=ServerCredentials(settings["password"], settings["username"]),
             request_timeout=int(TIMEOUT * 1000),
+            **Glide._secured(settings["trust"]),
         )
         return cls(await GlideClusterClient.create(configuration))
+
+    @staticmethod
+    def _secured(trust):
+        """It verifies chain and name."""
+        if not trust:
+            return {}
+        secured = TlsAdvancedConfiguration(root_pem_cacerts=Path(trust).read_bytes())
+        return {"use_tls": True, "advanced_config": AdvancedGlideClusterClientConfiguration(tls_config=secured)}
 
     def __init__(self, client):
         self._client = client

@@ -50,7 +50,7 @@ class Sampler:
             await server.aclose()
 
     def _login(self):
-        return {name: self.settings[name] for name in ("username", "password")}
+        return {name: self.settings[name] for name in ("username", "password", "trust")}
 
     async def _round(self, servers, outside):
         replies = await asyncio.gather(*(server.execute_command("CLUSTER SLOTS") for server in servers))
@@ -72,11 +72,14 @@ class Sampler:
         inside = [pair for pair in sound if self._is_pod(pair[0])]
         beyond = [pair for pair in sound if not self._is_pod(pair[0])]
         answers, beyond_answers = await asyncio.gather(
-            asyncio.gather(*(node_id(host, port, **self._login()) for host, port, *_ in inside)), self._dial(outside, beyond)
+            asyncio.gather(*(self._dial_inside(host, port) for host, port, *_ in inside)), self._dial(outside, beyond)
         )
         for (host, port, told_id, teller), answer in zip(inside + beyond, answers + beyond_answers, strict=True):
             if answer != told_id:
                 self._complain(teller, host, port, f"should be {told_id}, dialled: {answer}")
+
+    async def _dial_inside(self, host, port):
+        return await node_id(host, port, address=self.settings["inside"].get(host), **self._login())
 
     async def _dial(self, outside, pairs):
         if not pairs:
@@ -85,6 +88,8 @@ class Sampler:
         return json.loads(await outside.stdout.readline())
 
     def _is_pod(self, host):
+        if host in self.settings["inside"]:
+            return True
         try:
             return ip_address(host) in ip_network(self.settings["pods"])
         except ValueError:
@@ -99,7 +104,8 @@ class Sampler:
 
 
 def _client(ip, settings):
-    client = Valkey(host=ip, username=settings["username"], password=settings["password"], decode_responses=True)
+    secured = {"ssl": True, "ssl_ca_certs": settings["trust"], "ssl_check_hostname": False} if settings["trust"] else {}
+    client = Valkey(host=ip, username=settings["username"], password=settings["password"], decode_responses=True, **secured)
     client.set_response_callback("CLUSTER SLOTS", lambda reply, **_: reply)
     return client
 
