@@ -104,7 +104,8 @@ async def test_chain_name_and_time_are_verified_and_no_other_authority_is_truste
     tls = await trust.tls(users(ONE.secret(A)), servers(ONE.secret(A)))
     context = (await trust.secured(seen(tls), NODE, now=NOW)).context
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
-    assert not context.verify_flags & 0x200000
+    assert context.verify_flags == ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST  # as servers verify each other, and time too
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert [found["subject"] for found in context.get_ca_certs()] == [((("commonName", "A"),),)]
 
 
