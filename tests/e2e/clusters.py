@@ -175,6 +175,15 @@ class ValkeyCluster:
         (found,) = self.api.list(kinds.POD, self.namespace, labels=labels)
         return found
 
+    def make_first_nodes_primaries(self):
+        """Node 0 of each shard is its primary: on a busy machine others may have become so while the cluster was formed."""
+        for shard in sorted({pod["metadata"]["labels"]["valkey.io/shard-index"] for pod in self.pods()}):
+            pod = self.pod(shard, 0)
+            if "myself,master" not in self.ask(pod, "CLUSTER NODES"):
+                self.ask(pod, "CLUSTER FAILOVER")
+            name = pod["metadata"]["name"]
+            self.api.until(kinds.POD, self.namespace, _is_primary, name=name, what=f"{name} to be a primary", timeout=30)
+
     def endpoints(self):
         """The endpoints of the status by (shard, node)."""
         external = self.status().get("externalAccess", {})
@@ -187,6 +196,10 @@ class ValkeyCluster:
     def pod_addresses(self):
         """The addresses of the servers inside."""
         return [f"{pod['status']['podIP']}:6379" for pod in self.pods()]
+
+
+def _is_primary(found):
+    return found and found[0]["metadata"]["labels"].get("valkey.io/role") == "primary"
 
 
 def condition(item, type_):

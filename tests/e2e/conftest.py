@@ -7,6 +7,7 @@ from e2e import api as kinds
 from e2e import clusters, operators
 
 CLUSTERS = pytest.StashKey()
+OPERATOR = pytest.StashKey()
 
 
 @pytest.fixture(scope="session")
@@ -23,17 +24,31 @@ def api(kubernetes):
     opened.close()
 
 
+@pytest.fixture
+def cordon(kubernetes):
+    """Closes Kubernetes nodes for pods, and opens them again in the end."""
+    closed = []
+
+    def close(node):
+        closed.append(node)
+        kubernetes.kubectl("cordon", node)
+
+    yield close
+    for node in closed:
+        kubernetes.kubectl("uncordon", node)
+
+
 @pytest.fixture(scope="session")
 def operator(request, kubernetes, api):
     """The operator, deployed as its users deploy it, with its real rights. One that was there before stays."""
+    for node in api.list(kinds.NODE):
+        if node["spec"].get("unschedulable"):  # a run that was killed has left it closed
+            kubernetes.kubectl("uncordon", node["metadata"]["name"])
     deployed, was_there = operators.deploy(kubernetes, api)
     request.session.stash[OPERATOR] = deployed
     yield deployed
     if not was_there:
         cluster.sandbox("operator", "--down")
-
-
-OPERATOR = pytest.StashKey()
 
 
 class Factory:
@@ -53,7 +68,7 @@ class Factory:
         self._api.delete(kinds.NAMESPACE, self.namespace)
 
     def __call__(self, name="web", *, external=None, trust=None, **spec):
-        """A new ValkeyCluster; `external` is its spec.externalAccess, `trust` with TLS a file with the authorities of its servers."""
+        """A new ValkeyCluster; `external` adds to a spec.externalAccess of type NodePort, `trust` is, with TLS, a file with authorities."""
         access = {"externalAccess": clusters.NODE_PORT | external} if external is not None else {}
         self._api.create(kinds.CLUSTER, clusters.manifest(name, self.namespace, **access, **spec))
         made = clusters.ValkeyCluster(self._api, self.namespace, name, trust)

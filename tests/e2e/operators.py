@@ -161,12 +161,11 @@ def deploy(kubernetes, api):
 
 
 def server_process(pod):
-    """The number, on this machine, of the server that runs in a pod: its environment holds the pod's IP."""
-    mark = f"POD_IP={pod['status']['podIP']}".encode()
+    """The number, on this machine, of the server that runs in a pod: what is mounted there lies in a directory named by the pod's uid."""
     for entry in Path("/proc").iterdir():
         try:
             is_server = entry.name.isdigit() and (entry / "comm").read_text().strip() == "valkey-server"
-            if is_server and mark in (entry / "environ").read_bytes().split(b"\0"):
+            if is_server and pod["metadata"]["uid"] in (entry / "mountinfo").read_text():
                 return int(entry.name)
         except OSError:  # it has ended meanwhile
             continue

@@ -136,11 +136,18 @@ class Passes:
         kubernetes, written = self.world.kubernetes, done.plan.status
         if failures:
             written = status.with_failures(written, observed.cluster, failures, now=self.world.timeline.moment)
-        for index, node in done.plan.node_status.items():
-            if observed.records[index].status != node:
-                self._step(lambda index=index, node=node: kubernetes.write_node_status(index, node))
+        writes: list[Callable[[], None]] = [
+            lambda index=index, node=node: kubernetes.write_node_status(index, node)
+            for index, node in done.plan.node_status.items()
+            if observed.records[index].status != node
+        ]
         if observed.cluster.status != written:
-            self._step(lambda: kubernetes.write_status(written))
+            writes.append(lambda: kubernetes.write_status(written))
+        for write in writes:
+            try:
+                self._step(write)
+            except ConnectionError as error:
+                done.failed.append(f"status: {error}")
 
     def _shuffled(self, actions: tuple[Action, ...]) -> Iterator[Action]:
         """Actions in any order, but commands to one server in theirs."""

@@ -13,7 +13,7 @@ from scenario.world_server import Process
 from valkey_operator.api.conditions import ConditionType
 from valkey_operator.api.status import ClusterStatus
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.plan import AddSlots
+from valkey_operator.core.plan import AddSlots, SetConfig
 from valkey_operator.core.status import transitions
 from valkey_operator.valkey.slots import ALL
 
@@ -63,6 +63,14 @@ class Story:
     def process(self, index: NodeIndex) -> Process:
         """The server of a node."""
         return self.world.process(index)
+
+    def meddle(self, index: NodeIndex, values: dict[str, str]) -> None:
+        """Somebody sets values of a server by hand."""
+        me = self.process(index).me
+        before = (me.hostname, me.port)
+        self.process(index).obey(SetConfig(values))
+        if (me.hostname, me.port) != before:
+            self.witness.meddled.add((me.hostname or "?", me.port))
 
     def stranger(self) -> Process:
         """A server of another cluster, which owns all slots there."""

@@ -25,6 +25,8 @@ class Witness:
         self.world = world
         self.strict = True
         """Whether every pair that is told of a living server must be one that a client can dial at this moment."""
+        self.meddled: set[tuple[str, int]] = set()
+        """Pairs that somebody set by hand."""
         self.outside: dict[NodeIndex, tuple[str, int]] = {}
         """The pair outside that each node was last made to announce."""
         self.commands: list[tuple[float, NodeIndex, Any]] = []
@@ -92,6 +94,8 @@ class Witness:
             dialled |= dict.fromkeys(told)
         for node_id, host, port in dialled:
             process = fleet.everybody[node_id]
+            if (host, port) in self.meddled:
+                continue
             self._whole(process, (host, port))
             if not process.alive or host == process.ip or not self.strict:
                 continue

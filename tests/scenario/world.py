@@ -72,11 +72,8 @@ class World:
             user_passwords=dict(self.user_passwords),
             servers={index: self._ask(index, pod) for index, pod in mirror.pods.items()},
         )
-        return replace(
-            seen,
-            probes={endpoint: self._probe(endpoint) for endpoint in access.candidates(seen)},
-            resolved={name: name in self.outside.names for name in access.names_to_resolve(seen)},
-        )
+        seen = replace(seen, resolved={name: name in self.outside.names for name in access.names_to_resolve(seen)})
+        return replace(seen, probes={endpoint: self._probe(endpoint) for endpoint in access.candidates(seen)})
 
     def _ask(self, index: NodeIndex, pod: Pod) -> Server | Unreachable:
         if pod.ip is None or not pod.running:

@@ -73,7 +73,7 @@ class Kubernetes:
         self.records: dict[NodeIndex, NodeRecord] = {}
         self.files: dict[NodeIndex, str] = {}
         self.passwords: plan.Passwords | None = None
-        self.services = Services(timeline)
+        self.services = Services(timeline, changed=self.change)
         self.pods = Pods(timeline, fleet, cluster="orders", changed=self.change)
         self.pods.lines = self._lines
         self._lag = timeline.chance.uniform(*WATCH)

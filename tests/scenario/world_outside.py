@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from valkey_operator.core.observed import Probe
+from valkey_operator.core.observed import Machine, Probe
 
 if TYPE_CHECKING:
     from scenario.world_kubernetes import Kubernetes
@@ -31,8 +31,9 @@ class Outside:
     def give(self, machine: str, *addresses: tuple[str, str]) -> None:
         """A machine's addresses change."""
         kubernetes = self.kubernetes
-        kubernetes.pods.machines[machine] = type(kubernetes.pods.machines[machine])(machine, addresses)
-        self.since |= {address: kubernetes.timeline.now for _, address in addresses}
+        before = kubernetes.pods.machines[machine].addresses
+        kubernetes.pods.machines[machine] = Machine(machine, addresses)
+        self.since |= {address: kubernetes.timeline.now for kind, address in addresses if (kind, address) not in before}
         kubernetes.change()
 
     def machine_at(self, host: str) -> str | None:

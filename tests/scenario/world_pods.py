@@ -111,19 +111,18 @@ class Pods:
             pod.machine = free[(index.shard + index.node) % len(free)]
             pod.trouble = None
             self.timeline.between(0.2, 1.0, self._start, index, pod)
+            self.changed()
         else:
-            pod.trouble = Trouble("Unschedulable", "0/3 nodes are available: 3 node(s) were unschedulable.")
+            self._troubled(pod, Trouble("Unschedulable", "0/3 nodes are available: 3 node(s) were unschedulable."))
             self.timeline.after(1, self._schedule, index, pod)
-        self.changed()
 
     def _start(self, index: NodeIndex, pod: LivePod) -> None:
         """The container starts, in a new pod or again in the same."""
         if self.live.get(index) is not pod or pod.deleting:
             return
         if pod.image not in IMAGES:
-            pod.trouble = Trouble("ImagePullBackOff", f'Back-off pulling image "{pod.image}"')
+            self._troubled(pod, Trouble("ImagePullBackOff", f'Back-off pulling image "{pod.image}"'))
             self.timeline.after(5, self._start, index, pod)
-            self.changed()
             return
         if pod.ip is None:
             self._addresses += 1
@@ -132,13 +131,18 @@ class Pods:
             arguments = f"cluster-announce-hostname {pod.ip}\n"
             process = Process(self.fleet, ip=pod.ip, version=IMAGES[pod.image], lines=self.lines(index).format(arguments=arguments))
         except FatalConfigError as error:
-            pod.trouble = Trouble("CrashLoopBackOff", str(error))
+            self._troubled(pod, Trouble("CrashLoopBackOff", str(error)))
             self.timeline.after(5, self._start, index, pod)
         else:
             pod.trouble, pod.process, pod.started = None, process, self.timeline.now
             self.timeline.between(0.1, 1.0, self._is_ready, pod, process)
             self.timeline.between(*REACHED, self._is_reached, pod)
-        self.changed()
+            self.changed()
+
+    def _troubled(self, pod: LivePod, trouble: Trouble) -> None:
+        if pod.trouble != trouble:
+            pod.trouble = trouble
+            self.changed()
 
     def _is_ready(self, pod: LivePod, process: Process) -> None:
         if pod.process is process:

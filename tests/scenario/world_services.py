@@ -9,6 +9,7 @@ from valkey_operator.core.observed import AllocatedPort, Service
 from valkey_operator.core.plan import ServicePort
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from scenario.timeline import Timeline
@@ -56,13 +57,15 @@ class LiveService:
 class Services:
     """Services for external access by name. A requested node port is given when it is free, else the request is refused."""
 
-    def __init__(self, timeline: Timeline) -> None:
-        self.timeline = timeline
+    def __init__(self, timeline: Timeline, *, changed: Callable[[], None]) -> None:
+        self.timeline, self.changed = timeline, changed
         self.live: dict[str, LiveService] = {}
         self.taken: set[int] = set()
         """Node ports of somebody else's Services."""
         self.foreign: set[str] = set()
         """Names of Services that somebody else owns."""
+        self.node_ports_swapped: dict[int, int] = {}
+        """Node ports that a broken rule leads to another port's pod."""
         self.allocations: dict[tuple[str, str], list[int]] = {}
         """Every node port that a port of a Service ever had, in order."""
         self._uids = 0
@@ -123,6 +126,7 @@ class Services:
         if live is None or uid not in (None, live.uid):
             return
         live.deleting = True
+        self.changed()
         if lingers:
             self.timeline.after(lingers, self._gone, name, live)
         else:
@@ -131,9 +135,11 @@ class Services:
     def _gone(self, name: str, live: LiveService) -> None:
         if self.live.get(name) is live:
             del self.live[name]
+            self.changed()
 
     def behind(self, node_port: int) -> tuple[LiveService, ServicePort] | None:
         """Which Service and port of it a node port leads to by now."""
+        node_port = self.node_ports_swapped.get(node_port, node_port)
         for live in self.live.values():
             for port in live.wanted.ports:
                 if live.node_ports[port.name] == node_port and (port.name, node_port) in live.served:

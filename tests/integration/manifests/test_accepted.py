@@ -39,13 +39,24 @@ OF_CLUSTER = {
 }
 
 
+OPERATOR = ("--namespace", "valkey-operator-system", "deployment/valkey-operator")
+
+
 @pytest.fixture(scope="session")
 def with_our_kinds(api_server):
-    """The API server, once it knows ValkeyCluster and ValkeyNode."""
-    kubectl = Kubernetes(api_server).kubectl
+    """The API server, once it knows ValkeyCluster and ValkeyNode. An operator that runs there (of a demo, say) rests meanwhile: it would answer too."""
+    kubernetes = Kubernetes(api_server)
+    kubectl = kubernetes.kubectl
     kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
     kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRDS))
-    return api_server
+    replicas = kubectl("get", *OPERATOR, "--ignore-not-found", "--output=jsonpath={.spec.replicas}")
+    if replicas:
+        kubectl("scale", *OPERATOR, "--replicas=0")
+        pods = ("--namespace", OPERATOR[1], "pod", "--selector=app.kubernetes.io/name=valkey-operator")
+        kubernetes.try_kubectl("wait", *pods, "--for=delete", "--timeout=60s")  # complains where there is none
+    yield api_server
+    if replicas:
+        kubectl("scale", *OPERATOR, f"--replicas={replicas}")
 
 
 @pytest.fixture
@@ -193,7 +204,7 @@ async def test_labels_on_a_pod_come_go_and_leave_the_rest_alone(kube, kubernetes
 async def test_allocated_ports_are_read_back(kube, orders):
     service = views.service(await made(kube, orders, OF_CLUSTER["shard-service"])).view
     first, second = service.ports
-    assert first == AllocatedPort("np-0", 30071, 30071)
+    assert first == AllocatedPort("np-0", 30071, 30071, "valkey-1-0")
     assert second.port == 6380
     assert 30000 <= second.node_port <= 32767
     assert (service.kind, service.type, service.deleting) == ("shard", "NodePort", False)
@@ -207,6 +218,6 @@ async def test_a_service_port_becomes_its_node_port_which_stays(kube, orders):
     _, body = manifest(orders, replace(wanted, ports=(wanted.ports[0], pinned)))
     applied = await kube.apply(SERVICE, with_uid(stamped(body), service.uid))
     assert views.service(applied).view.ports == (
-        AllocatedPort("np-0", 30071, 30071),
-        AllocatedPort("np-1", allocated, allocated),
+        AllocatedPort("np-0", 30071, 30071, "valkey-1-0"),
+        AllocatedPort("np-1", allocated, allocated, "valkey-1-1"),
     )

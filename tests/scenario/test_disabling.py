@@ -1,0 +1,124 @@
+"""External access goes: servers are told first, clients with old endpoints are given time, then nothing is left."""
+
+import pytest
+
+from scenario.story import NODE_PORT, NODES, OFF, reached
+from scenario.test_enabling import OUTSIDE, PREFERRED
+from valkey_operator.api.conditions import ConditionType, State
+from valkey_operator.core.names import NodeIndex
+
+SHORT = {**OFF, "drainSeconds": 5}
+FIRST = NodeIndex(0, 0)
+
+
+def inside(story):
+    return {index: (story.process(index).ip, 6379) for index in NODES}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_services_stay_for_clients_with_old_endpoints_and_then_go(seed):
+    story = reached(seed)
+    since = story.now
+    story.access(**SHORT)
+    story.passes.run_until(lambda: story.outside_is() == "Draining", within=3)
+    told = story.now
+    assert story.told() == inside(story)
+    assert story.external.draining_since is not None
+    assert not story.external.ready
+    assert story.node_ports() == PREFERRED
+    story.passes.run_until(lambda: not story.services.live, within=20)
+    assert 4 <= story.now - told <= 6
+    story.settle()
+    assert story.status.external_access is None
+    assert story.status.condition(ConditionType.EXTERNAL_ACCESS_READY) is None
+    assert set(story.kubernetes.files.values()) == {""}
+    assert {record.announce for record in story.kubernetes.records.values()} == {None}
+    assert story.reasons(ConditionType.EXTERNAL_ACCESS_READY, since=since) == ["Announcing", "Draining"]
+    assert story.starts() == 6
+    assert story.status.state is State.READY
+    story.assert_at_rest()
+
+
+def test_by_default_there_is_a_minute():
+    story = reached()
+    story.access(**OFF)
+    story.run(58)
+    assert story.services.live
+    story.run(6)
+    assert not story.services.live
+
+
+def test_without_a_drain_time_services_go_when_nobody_tells_them():
+    story = reached()
+    story.access(**{**OFF, "drainSeconds": 0})
+    story.run(4)
+    assert not story.services.live
+    story.settle()
+
+
+def test_back_on_while_it_drains_nothing_has_moved():
+    story = reached()
+    story.access(**SHORT)
+    story.passes.run_until(lambda: story.outside_is() == "Draining", within=3)
+    story.run(2)
+    story.access(**NODE_PORT)
+    story.settle()
+    assert story.told() == OUTSIDE
+    assert story.node_ports() == PREFERRED
+    assert story.external.draining_since is None
+
+
+def test_back_on_before_all_are_told():
+    story = reached()
+    story.access(**SHORT)
+    story.run(0.08)
+    story.access(**NODE_PORT)
+    story.settle()
+    assert story.told() == OUTSIDE
+
+
+def test_off_and_on_again_and_again():
+    story = reached()
+    for _ in range(3):
+        story.access(**SHORT)
+        story.run(9)
+        assert not story.services.live
+        story.settle()
+        assert story.told() == inside(story)
+        story.access(**NODE_PORT)
+        story.settle()
+        assert story.told() == OUTSIDE
+    assert story.starts() == 6
+
+
+def test_while_a_server_is_silent_services_stay_since_it_may_still_tell_them():
+    story = reached()
+    story.world.silent.add(FIRST)
+    story.access(**SHORT)
+    story.run(30)
+    assert story.services.live
+    assert story.outside_is() == "Announcing"
+    story.world.silent.clear()
+    story.run(9)
+    assert not story.services.live
+    story.settle()
+
+
+def test_a_pod_that_is_replaced_while_access_drains_comes_back_inside():
+    story = reached()
+    story.access(**SHORT)
+    story.run(1)
+    story.pods.kill(FIRST)
+    story.run(15)
+    story.settle()
+    assert story.told() == inside(story)
+    assert not story.services.live
+
+
+def test_the_service_over_all_shards_alone_goes_when_it_is_not_wanted():
+    story = reached()
+    story.access(**{**NODE_PORT, "nodePort": {"startPort": 31200}, "bootstrapService": False, "drainSeconds": 2})
+    story.run(5)
+    story.settle()
+    assert story.node_ports().keys() == {"orders-0", "orders-1", "orders-2"}
+    assert story.told() == OUTSIDE
