@@ -52,7 +52,7 @@ def test_at_every_step_of_disabling(part):
     for steps in range(1 + part, total, 4):
         story = killed_after(reached(), steps)
         story.access(**off)
-        story.run(10)
+        story.run(5)
         story.settle()
         assert was_killed(story)
         assert story.told() == {index: (story.process(index).ip, 6379) for index in NODES}
@@ -63,7 +63,7 @@ def test_at_every_step_of_disabling(part):
 
 @pytest.mark.parametrize("part", range(4))
 def test_at_steps_of_forming(part):
-    for steps in range(1 + part, 100, 12):
+    for steps in range(1 + part, 100, 20):
         story = killed_after(Story(seed=steps), steps)
         story.settle()
         assert was_killed(story)

@@ -108,7 +108,7 @@ def test_an_endpoint_that_reaches_another_server_is_never_announced():
     story = formed()
     ports = story.services.node_ports_swapped = {31200: 31300, 31300: 31200}
     story.access(**NODE_PORT)
-    story.run(30)
+    story.run(12)
     assert "reaches another server than that of node" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
     assert announced_at(story) == {}
     ports.clear()

@@ -24,7 +24,7 @@ def test_a_cluster_forms_and_is_ready_in_seconds():
     assert story.told() == {index: (story.process(index).ip, 6379) for index in NODES}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("shards", "replicas"), [(1, 0), (1, 2), (2, 0), (2, 1), (5, 0), (6, 1)])
 def test_clusters_of_any_size_form_in_any_order_of_events(shards, replicas, seed):
     story = Story(seed=seed, shards=shards, replicas=replicas)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scenario.world_server import Process
     from valkey_operator.core.names import NodeIndex
 
-EVERY = 0.1
+EVERY = 0.2
 
 
 class Witness:

@@ -111,8 +111,7 @@ class Bus:
 
     def _claim(self, peer: Peer, slots: Slots, sender: Bus) -> None:
         """Slots go to whom claims them with a newer configuration than their owner's; who claims with an older one is corrected."""
-        gained = slots - peer.slots
-        if not gained:
+        if slots == peer.slots or not (gained := slots - peer.slots):
             return
         mine = self.view.get(self.me.primary_id, self.me) if self.me.primary_id else self.me
         had = bool(mine.slots)
@@ -189,7 +188,7 @@ class Bus:
         self.timeline.after(CRON, self._cron)
 
     def _owners(self) -> list[Peer]:
-        return [peer for peer in self.view.values() if peer.slots]
+        return [peer for peer in self.view.values() if peer.slots.ranges]
 
     def _voters(self) -> list[Bus]:
         """The primaries that can be asked, itself included when it is one."""

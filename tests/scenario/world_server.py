@@ -133,7 +133,7 @@ class Process(Bus):
 
     def told(self) -> list[tuple[str, str, int]]:
         """CLUSTER SLOTS: id, host and port of every primary with slots and of their replicas."""
-        owners = {peer.id for peer in self.view.values() if peer.slots}
+        owners = {peer.id for peer in self.view.values() if peer.slots.ranges}
         return [
             (peer.id, peer.hostname or "?", peer.port)
             for peer in self.view.values()
