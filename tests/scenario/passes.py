@@ -103,6 +103,7 @@ class Passes:
         timeline = self.world.timeline
         self._seen = self.world.kubernetes.mirror.revision
         observed = self.world.observe()
+        self.world.witness.enabled = observed.cluster.spec.external_access.enabled
         decided = decide(observed, now=timeline.moment)
         done = Pass(timeline.now, decided)
         self.done.append(done)

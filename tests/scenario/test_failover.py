@@ -7,7 +7,7 @@ from valkey_operator.api.conditions import ConditionType, State
 from valkey_operator.core.plan import AddSlots, TakeOver
 
 P0, R0, P1, R1, P2, R2 = NODES
-SEEDS = range(3)
+SEEDS = range(2)
 
 
 def gifts(story, *, since):

@@ -25,6 +25,8 @@ class Witness:
         self.world = world
         self.strict = True
         """Whether every pair that is told of a living server must be one that a client can dial at this moment."""
+        self.enabled = False
+        """Whether external access was on when the operator last looked."""
         self.meddled: set[tuple[str, int]] = set()
         """Pairs that somebody set by hand."""
         self.outside: dict[NodeIndex, tuple[str, int]] = {}
@@ -69,11 +71,6 @@ class Witness:
         if pair != self.outside.get(index) and self.strict and not self.world.outside.firewall:
             assert self.world.outside.dial(*pair).id == process.id, f"{index} announces {pair}, which does not reach it"
         self.outside[index] = pair
-
-    @property
-    def enabled(self) -> bool:
-        """Whether external access is on."""
-        return self.world.kubernetes.cluster.spec.external_access.enabled
 
     @staticmethod
     def _whole(process: Process, pair: tuple[str, int]) -> None:
