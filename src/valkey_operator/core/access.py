@@ -69,35 +69,30 @@ def access(observed: Observed, *, now: datetime) -> Access:
         return Access(enabled=False, endpoints={}, records=inside, arrived=_arrived(observed, inside))
     endpoints = _endpoints(observed)
     current = {index: _current(observed, index, endpoint) for index, endpoint in endpoints.items()}
-    withheld: dict[NodeIndex, Withheld] = {}
-    unproven: set[NodeIndex] = set()
+    doubtful: dict[NodeIndex, Withheld] = {}
     for index, endpoint in endpoints.items():
-        if isinstance(endpoint, Missing) or endpoint == current[index]:
-            continue
-        doubt = _doubt(observed, topology, index, endpoint)
-        if doubt is None:
-            continue
-        since = _waiting_since(observed, index, endpoint) or now
-        if _only_silent(observed, index, endpoint) and now >= since + PATIENCE:
-            unproven.add(index)
-        else:
-            withheld[index] = Withheld(doubt, since)
-    first_time = all(announcement is None for announcement in current.values())
-    if first_time and (
-        withheld or tls.uncovered(observed) or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())
-    ):
-        records = current
-    else:
-        records = {
-            index: current[index] if isinstance(endpoint, Missing) or index in withheld else endpoint
-            for index, endpoint in endpoints.items()
-        }
+        if not isinstance(endpoint, Missing) and endpoint != current[index]:
+            doubt = _doubt(observed, topology, index, endpoint)
+            if doubt is not None:
+                doubtful[index] = Withheld(doubt, _waiting_since(observed, index, endpoint) or now)
+    unproven = frozenset(
+        index for index, held in doubtful.items() if _waited_enough(observed, index, endpoints[index], held, now=now)
+    )
+    incomplete = len(unproven) < len(doubtful) or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())
+    if all(announcement is None for announcement in current.values()) and (incomplete or tls.uncovered(observed)):
+        # The first time all or none: those that have waited long enough go on waiting for the others, since when they did.
+        return Access(enabled=True, endpoints=endpoints, records=current, withheld=doubtful, arrived=_arrived(observed, current))
+    withheld = {index: held for index, held in doubtful.items() if index not in unproven}
+    records = {
+        index: current[index] if isinstance(endpoint, Missing) or index in withheld else endpoint
+        for index, endpoint in endpoints.items()
+    }
     return Access(
         enabled=True,
         endpoints=endpoints,
         records=records,
         withheld=withheld,
-        unproven=frozenset(unproven),
+        unproven=unproven,
         arrived=_arrived(observed, records),
     )
 
@@ -228,10 +223,13 @@ def _doubt(observed: Observed, topology: Topology, index: NodeIndex, endpoint: A
     return None
 
 
-def _only_silent(observed: Observed, index: NodeIndex, endpoint: Announcement) -> bool:
-    """Whether the one doubt is that the operator gets no answer at an endpoint whose server is well: it may be the operator's own way there."""
-    probe = observed.probes.get(endpoint)
-    return isinstance(observed.servers.get(index), Server) and probe is not None and probe.id is None
+def _waited_enough(
+    observed: Observed, index: NodeIndex, endpoint: Announcement | Missing, held: Withheld, *, now: datetime
+) -> bool:
+    """Whether the one doubt is that the operator gets no answer at an endpoint whose server is well, and that for long: it may be the operator's own way there."""
+    probe = observed.probes.get(endpoint) if not isinstance(endpoint, Missing) else None
+    silent = isinstance(observed.servers.get(index), Server) and probe is not None and probe.id is None
+    return silent and now >= held.since + PATIENCE
 
 
 def _waiting_since(observed: Observed, index: NodeIndex, endpoint: Announcement) -> datetime | None:

@@ -160,6 +160,16 @@ def test_an_endpoint_that_does_not_answer_the_operator_is_announced_after_a_whil
     assert found.unproven == {FIRST}
 
 
+def test_who_has_waited_long_enough_goes_on_waiting_for_the_others_since_when_it_did():
+    silence = Probe(None, "timed out")
+    seen = waiting(probed(probed(READY, FIRST, silence), SECOND, silence), FIRST, since="2026-03-01T11:59:50Z")
+    found = access(seen, now=NOW)
+    assert found.records == INSIDE
+    assert found.unproven == frozenset()
+    assert found.withheld[FIRST].since == NOW - timedelta(seconds=10)
+    assert found.withheld[SECOND].since == NOW
+
+
 @pytest.mark.parametrize("probe", [Probe("somebody"), None])
 def test_an_endpoint_that_reaches_somebody_else_or_was_not_dialled_is_withheld_for_ever(probe):
     seen = waiting(READY, FIRST, since="2026-03-01T00:00:00Z")
