@@ -147,7 +147,7 @@ class Story:
         """How many pods there ever were."""
         return sum(self.pods.starts.values())
 
-    def assert_at_rest(self, seconds: float = 120) -> None:
+    def assert_at_rest(self, seconds: float = 60) -> None:
         """No write, no command, and only quiet looks for some time."""
         before = (len(self.kubernetes.writes), len(self.witness.commands))
         passes = len(self.passes.done)

@@ -63,7 +63,7 @@ def test_at_every_step_of_disabling(part):
 
 @pytest.mark.parametrize("part", range(4))
 def test_at_steps_of_forming(part):
-    for steps in range(1 + part, 100, 20):
+    for steps in range(1 + part, 100, 32):
         story = killed_after(Story(seed=steps), steps)
         story.settle()
         assert was_killed(story)
@@ -74,7 +74,7 @@ def test_at_steps_of_forming(part):
 
 @pytest.mark.parametrize("part", range(3))
 def test_at_steps_of_a_failover(part):
-    for steps in range(1 + part, 40, 6):
+    for steps in range(1 + part, 40, 9):
         story = reached(seed=steps % 3)
         story.write()
         killed_after(story, steps)
