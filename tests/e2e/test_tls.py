@@ -103,7 +103,10 @@ def test_certificates_and_authorities_change_under_clients_outside_that_verify_t
     put(api, new_cluster.namespace, first.secret(A))
     cluster = new_cluster(trust=trust, external=NAMED, tls=TLS)
     cluster.wait_until_ready()
-    assert cluster.condition("ConfigurationWarning") is None
+    warning = cluster.condition(
+        "ConfigurationWarning"
+    )  # there was one while names that resolve for clients alone were not announced yet
+    assert warning is None or warning["status"] == "False"
     wait_until_served(cluster, first)
     identities = cluster.pod_identities()
     login = cluster.login("default")
