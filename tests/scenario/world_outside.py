@@ -46,15 +46,16 @@ class Outside:
 
     def dial(self, host: str, port: int) -> Probe:
         """What answers there."""
+        services = self.kubernetes.services
         machine = self.machine_at(host)
-        if machine is None:
+        found = services.behind(port) if machine is not None else services.at(self.names.get(host, host), port)
+        if machine is None and found is None:
             return Probe(None, "timed out")
-        found = self.kubernetes.services.behind(port)
         if found is None:
             return Probe(None, "connection refused")
         service, service_port = found
         targets = self._targets(service.wanted, service_port.target)
-        if service.wanted.traffic_policy == "Local":
+        if machine is not None and service.wanted.traffic_policy == "Local":
             targets = [pod for pod in targets if pod.machine == machine]
         answering = [pod.process for pod in targets if pod.process is not None and pod.reached]
         if not answering:

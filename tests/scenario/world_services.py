@@ -1,11 +1,11 @@
-"""The Services of the world, and the API server's allocator of node ports."""
+"""The Services of the world, the API server's allocator of node ports, and a cloud's load balancers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from valkey_operator.core.observed import AllocatedPort, Service
+from valkey_operator.core.observed import AllocatedPort, Ingress, Service
 from valkey_operator.core.plan import ServicePort
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NODE_PORTS = range(30000, 32768)
 KUBE_PROXY = (0.05, 0.4)
 """Seconds until machines follow a change of a Service."""
+CLOUD = (0.5, 2.0)
+"""Seconds until a load balancer has an address, and until it passes on a port."""
 
 
 class WriteRefusedError(Exception):
@@ -34,7 +36,8 @@ class LiveService:
     deleting: bool = False
     node_ports: dict[str, int] = field(default_factory=dict)
     served: set[tuple[str, int]] = field(default_factory=set)
-    """Port names with the node ports on which kube-proxy passes them on by now."""
+    """Port names with the numbers (node ports, and ports of a balancer) on which they are passed on by now."""
+    ingress: tuple[Ingress, ...] = ()
 
     def view(self) -> Service:
         """What the operator sees of it."""
@@ -49,6 +52,7 @@ class LiveService:
                 AllocatedPort(port.name, port.port, self.node_ports.get(port.name), port.target) for port in self.wanted.ports
             ),
             selector=self.wanted.selector,
+            ingress=self.ingress,
             balancing=self.wanted.balancing,
             traffic_policy=self.wanted.traffic_policy,
         )
@@ -66,9 +70,12 @@ class Services:
         """Names of Services that somebody else owns."""
         self.node_ports_swapped: dict[int, int] = {}
         """Node ports that a broken rule leads to another port's pod."""
+        self.stingy: set[str] = set()
+        """Names of Services that the cloud gives no balancer."""
         self.allocations: dict[tuple[str, str], list[int]] = {}
         """Every node port that a port of a Service ever had, in order."""
         self._uids = 0
+        self._balancers = 0
 
     def ensure(self, wanted: ExternalService) -> bool:
         """Make a Service as wanted, as the operator's writer does it; whether anything had to be written."""
@@ -81,7 +88,7 @@ class Services:
         elif live.deleting:
             raise WriteRefusedError(f"Service {wanted.name} is being deleted")
         given: dict[str, int] = {}
-        ports = tuple(self._allocated(live, port, given) for port in wanted.ports)
+        ports = tuple(self._allocated(live, port, given, wanted.type) for port in wanted.ports)
         settled = replace(wanted, ports=ports)
         if self.live.get(wanted.name) is live and (live.wanted, live.node_ports) == (settled, given):
             return False
@@ -92,11 +99,40 @@ class Services:
             if history[-1:] != [number]:
                 history.append(number)
             self.timeline.between(*KUBE_PROXY, live.served.add, (name, number))
+        self._balance(live)
         return True
 
-    def _allocated(self, live: LiveService, wanted: ServicePort, given: dict[str, int]) -> ServicePort:
+    def _balance(self, live: LiveService) -> None:
+        """The cloud follows: a balancer comes with the type, and goes with it."""
+        if live.wanted.type != "LoadBalancer":
+            live.ingress = ()
+            return
+        if not live.ingress:
+            self.timeline.between(*CLOUD, self._has_balancer, live)
+        for port in live.wanted.ports:
+            self.timeline.between(*CLOUD, live.served.add, (port.name, port.port))
+
+    def _has_balancer(self, live: LiveService) -> None:
+        if self.live.get(live.wanted.name) is live and live.wanted.type == "LoadBalancer" and live.wanted.name not in self.stingy:
+            self._balancers += not live.ingress
+            self.give(live.wanted.name, *(live.ingress or (Ingress(f"198.51.100.{self._balancers}"),)))
+
+    def give(self, name: str, *ingress: Ingress) -> None:
+        """A balancer gets these addresses."""
+        self.live[name].ingress = ingress
+        self.changed()
+
+    def cloud_works(self) -> None:
+        """The cloud gives everybody a balancer from now on."""
+        self.stingy.clear()
+        for live in self.live.values():
+            self._balance(live)
+
+    def _allocated(self, live: LiveService, wanted: ServicePort, given: dict[str, int], type_: str) -> ServicePort:
         """The port as it will be stored, and its node port among those given."""
         before = live.node_ports.get(wanted.name)
+        if type_ == "ClusterIP":
+            return replace(wanted, node_port=None, fallback=None)
         if wanted.node_port is None:
             given[wanted.name] = before or self._free(given)
             return replace(wanted, fallback=None)
@@ -142,6 +178,15 @@ class Services:
         node_port = self.node_ports_swapped.get(node_port, node_port)
         for live in self.live.values():
             for port in live.wanted.ports:
-                if live.node_ports[port.name] == node_port and (port.name, node_port) in live.served:
+                if live.node_ports.get(port.name) == node_port and (port.name, node_port) in live.served:
                     return live, port
+        return None
+
+    def at(self, host: str, number: int) -> tuple[LiveService, ServicePort] | None:
+        """Which Service and port of it a balancer's address and port lead to by now."""
+        for live in self.live.values():
+            if host in {name for ingress in live.ingress for name in (ingress.ip, ingress.hostname)}:
+                for port in live.wanted.ports:
+                    if port.port == number and (port.name, number) in live.served:
+                        return live, port
         return None

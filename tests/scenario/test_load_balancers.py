@@ -1,0 +1,149 @@
+"""Load balancers, and changes from one way out to another under the eyes of the witness."""
+
+import pytest
+
+from scenario.story import NODE_PORT, NODES, OFF, formed, reached
+from scenario.test_enabling import OUTSIDE, PREFERRED
+from valkey_operator.api.conditions import ConditionType, State
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Ingress
+
+BALANCED = {"enabled": True, "type": "LoadBalancer", "drainSeconds": 3}
+FIRST = NodeIndex(0, 0)
+
+
+def ports(story):
+    return {name: {port.name: port.port for port in live.wanted.ports} for name, live in sorted(story.services.live.items())}
+
+
+@pytest.mark.parametrize("scope", ["Shard", "Node", "Cluster"])
+def test_every_node_has_a_port_of_a_balancer(scope):
+    story = formed()
+    story.access(**BALANCED, loadBalancerScope=scope)
+    story.settle(within=10)
+    story.witness.assert_announced()
+    assert len(set(story.told().values())) == 6
+    assert story.starts() == 6
+    story.assert_at_rest()
+
+
+def test_while_balancers_are_pending_the_cluster_is_ready_and_clients_keep_what_they_have():
+    story = formed()
+    before = story.told()
+    story.services.stingy |= {"orders-1"}
+    story.access(**BALANCED)
+    story.run(20)
+    assert story.status.state is State.READY
+    assert story.outside_is() == "WaitingForLoadBalancer"
+    assert "Service orders-1 waits for its load balancer since" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
+    assert story.told() == before
+    story.services.cloud_works()
+    story.settle()
+    story.witness.assert_announced()
+
+
+def test_a_balancer_that_gets_another_address_or_loses_it():
+    story = formed()
+    story.access(**BALANCED)
+    story.settle()
+    (old,) = story.services.live["orders-0"].ingress
+    with story.witness.excused():
+        story.services.give("orders-0")
+        story.run(10)
+        assert story.outside_is() == "WaitingForLoadBalancer"
+        assert story.told()[FIRST] == (old.ip, 6380)
+        story.services.give("orders-0", Ingress("198.51.100.99"))
+        story.run(3)
+    story.settle()
+    assert story.told()[FIRST] == ("198.51.100.99", 6380)
+    story.witness.assert_announced()
+
+
+def test_a_balancer_with_a_name_alone_is_announced_by_it():
+    story = formed()
+    story.services.stingy |= {"orders-0"}
+    story.access(**BALANCED)
+    story.run(5)
+    story.services.give("orders-0", Ingress(hostname="lb.example.com"))
+    story.settle()
+    assert story.told()[FIRST] == ("lb.example.com", 6380)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_from_node_ports_to_balancers_nobody_is_ever_told_what_cannot_be_dialled(seed):
+    story = reached(seed)
+    story.access(**BALANCED)
+    story.run(2.5)
+    assert all("np-0" in names for name, names in ports(story).items() if name != "orders")
+    story.run(12)
+    story.settle()
+    story.witness.assert_announced()
+    assert ports(story) == {
+        "orders": {"lb-bootstrap": 6380},
+        "orders-0": {"lb-0": 6380, "lb-1": 6381},
+        "orders-1": {"lb-0": 6380, "lb-1": 6381},
+        "orders-2": {"lb-0": 6380, "lb-1": 6381},
+    }
+    assert story.starts() == 6
+    story.assert_at_rest()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_and_back(seed):
+    story = formed(seed)
+    story.access(**BALANCED)
+    story.settle()
+    story.access(**{**NODE_PORT, "drainSeconds": 3})
+    story.run(12)
+    story.settle()
+    assert story.told() == OUTSIDE
+    assert story.node_ports() == PREFERRED
+    assert {live.wanted.type for live in story.services.live.values()} == {"NodePort"}
+    story.assert_at_rest()
+
+
+def test_another_port_stands_beside_the_old_one_until_nobody_holds_that():
+    story = formed()
+    story.access(**BALANCED)
+    story.settle()
+    story.access(**BALANCED, advertisedPort=7000)
+    story.run(15)
+    story.settle()
+    assert story.told()[FIRST][1] == 7000
+    assert sorted(ports(story)["orders-0"].values()) == [7000, 7001]
+    story.assert_at_rest()
+
+
+def test_a_change_that_is_taken_back_halfway():
+    story = reached()
+    story.access(**BALANCED)
+    story.run(1.2)
+    story.access(**{**NODE_PORT, "drainSeconds": 3})
+    story.run(12)
+    story.settle()
+    assert story.told() == OUTSIDE
+    assert story.node_ports() == PREFERRED
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_change_ends_the_same_wherever_the_operator_is_killed(part):
+    for steps in range(1 + part, 60, 9):
+        story = reached()
+        story.passes.kill_after = story.passes.steps + steps
+        story.access(**BALANCED)
+        story.run(12)
+        story.settle()
+        assert all(pair[1] in (6380, 6381) for pair in story.told().values())
+        assert not any(name.startswith("np") for names in ports(story).values() for name in names)
+        assert story.starts() == 6
+
+
+def test_balancers_go_when_external_access_does():
+    story = formed()
+    story.access(**BALANCED)
+    story.settle()
+    story.access(**{**OFF, "drainSeconds": 3})
+    story.run(8)
+    assert not story.services.live
+    story.settle()
+    assert story.told() == {index: (story.process(index).ip, 6379) for index in NODES}
