@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scenario.world_server import CommandRefusedError
@@ -10,6 +10,7 @@ from scenario.world_services import WriteRefusedError
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core import plan, status
 from valkey_operator.core.decide import decide
+from valkey_operator.core.rest import HEALTH, rest_seconds, undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +55,8 @@ class Passes:
     def __init__(self, world: World) -> None:
         self.world = world
         self.done: list[Pass] = []
+        self.looks = 0
+        """How often one server alone was asked, and nothing was new."""
         self.steps = 0
         """Everything that it changed in the world so far, so that it can be killed after any of it."""
         self.kill_after: int | None = None
@@ -101,8 +104,13 @@ class Passes:
 
     def _pass(self) -> None:
         timeline = self.world.timeline
+        only_time_passed = self._seen == self.world.kubernetes.mirror.revision
         self._seen = self.world.kubernetes.mirror.revision
         observed = self.world.observe()
+        if only_time_passed and self.done and self.done[-1].plan.quiet and self._undisturbed(observed):
+            self.looks += 1
+            self._due = timeline.now + rest_seconds(observed.cluster)
+            return
         self.world.witness.enabled = observed.cluster.spec.external_access.enabled
         decided = decide(observed, now=timeline.moment)
         done = Pass(timeline.now, decided)
@@ -116,6 +124,13 @@ class Passes:
             return
         wait = decided.wake_after if decided.wake_after is not None else 3600.0
         self._due = timeline.now + (min(wait, BACK_OFF) if done.failed else wait)
+
+    def _undisturbed(self, observed: Observed) -> bool:
+        """Whether one server, another one each time, sees nothing new: the slow look at a settled cluster."""
+        if not status.is_settled(observed.cluster.status, generation=observed.cluster.generation):
+            return False
+        turn = list(observed.servers)[int(self.world.timeline.now / HEALTH) % len(observed.servers)]
+        return undisturbed(replace(observed, servers={turn: observed.servers[turn]}), turn, now=self.world.timeline.moment)
 
     def _perform(self, done: Pass) -> list[status.Failure]:
         """Carry out the plan; a part of an action that fails stops the rest of it, and nothing else."""

@@ -205,6 +205,10 @@ def test_applications_are_told_where_to_begin_outside_once_it_works():
 def test_another_operator_finds_nothing_to_do():
     story = reached()
     story.passes = Passes(story.world)
+    before = (len(story.kubernetes.writes), len(story.witness.commands))
+    story.run(0.1)
+    assert len(story.passes.done) == 1
+    assert (len(story.kubernetes.writes), len(story.witness.commands)) == before
     story.assert_at_rest()
 
 

@@ -29,6 +29,7 @@ def test_a_preferred_port_that_is_taken_is_replaced_for_ever_and_said():
     assert [event for event in story.events() if event in ("PreferredPortTaken!", "MultipleWarnings!")]
     story.services.taken.clear()
     story.kubernetes.change()
+    story.run(0.1)
     story.assert_at_rest()
     assert story.node_ports() == given
 

@@ -14,6 +14,7 @@ from valkey_operator.core.observed import Server
 from valkey_operator.core.outside import announcements, is_sending_away, outside, send_away, service_actions
 from valkey_operator.core.plan import (
     AclSecret,
+    Announce,
     ConnectionSecret,
     DisruptionBudget,
     Ensure,
@@ -108,7 +109,8 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         ),
         node_status=told,
         wake_after=wake_after,
-        quiet=quiet,
+        # What servers were told just now is looked at whole: a command that failed is not left to the slow looks.
+        quiet=quiet and not any(isinstance(action, Tell | Announce) for action in actions),
     )
 
 

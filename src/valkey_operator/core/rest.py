@@ -12,6 +12,7 @@ from valkey_operator.core.topology import united
 from valkey_operator.valkey.slots import ALL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from valkey_operator.core.names import NodeIndex
@@ -37,7 +38,7 @@ def undisturbed(observed: Observed, index: NodeIndex, *, now: datetime) -> bool:
     server = observed.servers.get(index)
     if not isinstance(server, Server) or not server.state_ok or not server.link_up:
         return False
-    if settings.drift(settings.running(observed.cluster.spec.config, _CALM, version=server.version), server.config):
+    if settings.drift(_values(observed, index, server), server.config):
         return False
     if observed.tls is not None and not (tls.loaded(observed, index) and _warned(observed, now=now)):
         return False
@@ -53,6 +54,14 @@ def _warned(observed: Observed, *, now: datetime) -> bool:
     warning = tls.expiry(observed, now=now)
     condition = observed.cluster.status.condition(ConditionType.CONFIGURATION_WARNING)
     return warning is None or (condition is not None and warning in condition.message)
+
+
+def _values(observed: Observed, index: NodeIndex, server: Server) -> Mapping[str, str]:
+    """The values that a server should have at rest, what it announces included."""
+    record = observed.records.get(index)
+    pair = (record.announce if record is not None else None) or places.place(observed, index)
+    values = settings.running(observed.cluster.spec.config, _CALM, version=server.version)
+    return values | (settings.announcing(pair, version=server.version, tls=observed.tls is not None) if pair is not None else {})
 
 
 def _as_recorded(observed: Observed, record: NodeRecord, index: NodeIndex, member: Member) -> bool:

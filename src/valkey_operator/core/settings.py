@@ -91,5 +91,9 @@ def announce_file(announcement: Announcement | None, *, version: tuple[int, ...]
 
 
 def drift(wanted: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
-    """The wanted values that a server does not have."""
-    return {key: value for key, value in wanted.items() if config.get(key) != value}
+    """The wanted values that a server does not have. Of numbers the value counts: a server writes `05` as `5`."""
+    return {key: value for key, value in wanted.items() if not _same(value, config.get(key))}
+
+
+def _same(wanted: str, has: str | None) -> bool:
+    return wanted == has or (has is not None and wanted.isdecimal() and has.isdecimal() and int(wanted) == int(has))

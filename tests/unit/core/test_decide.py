@@ -211,6 +211,11 @@ def test_gossip_is_fast_until_every_server_tells_every_pair():
     assert values(formed(DONE), P0) == []
 
 
+def test_what_was_repaired_is_looked_at_again_whole():
+    drifted = configured(formed(WHOLE), R2, cluster_node_timeout="99")
+    assert look(drifted) == (15.0, False)
+
+
 def test_a_drifted_value_is_repaired():
     assert values(configured(formed(WHOLE), R2, cluster_node_timeout="99"), R2) == [{"cluster-node-timeout": "2000"}]
 

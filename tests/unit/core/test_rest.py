@@ -28,6 +28,7 @@ DISTURBED = {
     "its state is not ok": replace(DONE, servers={P0: replace(DONE.servers[P0], state_ok=False)}),
     "its link is down": replace(DONE, servers={P0: replace(DONE.servers[P0], link_up=False)}),
     "a value has drifted": configured(DONE, P0, cluster_node_timeout="1"),
+    "an announced address has drifted": configured(DONE, P0, cluster_announce_client_ipv4=""),
     "somebody new is there": knowing(DONE, line("x")),
     "somebody is missing": edited(lambda each: None if each.id == node_id(R2) else each),
     "somebody failed": edited(lambda each: replace(each, flags=each.flags | {"fail"}) if each.id == node_id(R2) else each),

@@ -111,3 +111,5 @@ def test_every_value_that_is_wanted_is_also_asked_for():
 def test_drift_is_what_differs_or_is_missing():
     assert drift({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "x", "d": "4"}) == {"b": "2", "c": "3"}
     assert drift({}, {"a": "1"}) == {}
+    assert drift({"a": "05", "b": "5"}, {"a": "5", "b": "05"}) == {}
+    assert drift({"a": "5"}, {"a": "5s"}) == {"a": "5"}
