@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unit.core.edits import changed, configured, knowing, line, silent, views
-from unit.core.given import NODES, NOW, node_id, observed, pod_ip, service
+from unit.core.given import NODES, NOW, balancer, node_id, observed, pod_ip, service
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core.access import access, candidates, names_to_resolve
+from valkey_operator.core.access import access, candidates, claimed, names_to_resolve, pending_balancers
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement, Probe
@@ -330,3 +330,30 @@ def test_inside_the_pod_ip_must_be_told():
 
 def test_running_values_alone_prove_nothing():
     assert arrived(configured(READY, *NODES, cluster_announce_hostname="192.0.2.11")) == frozenset()
+
+
+# --- other clusters, pending balancers ---
+
+
+def with_endpoint(access, address):
+    seen = observed(access, answering=False)
+    told = ExternalAccessStatus(
+        type=access["type"], endpoints=(ShardEndpoint(shard=0, nodes=(NodeEndpoint(node=0, address=address),)),)
+    )
+    return replace(seen.cluster, status=seen.cluster.status.model_copy(update={"external_access": told}))
+
+
+def test_endpoints_that_could_be_another_clusters_as_well_are_claimed():
+    named = {"type": "LoadBalancer", "advertisedHost": "a.example.com", "loadBalancerScope": "Cluster"}
+    assert claimed(with_endpoint(named, "a.example.com:6380")) == {"a.example.com:6380"}
+    assert claimed(with_endpoint({"type": "LoadBalancer"}, "198.51.100.1:6380")) == frozenset()
+    assert claimed(with_endpoint({**TYPE, "advertisedHost": "a.example.com"}, "a.example.com:31200")) == frozenset()
+    assert claimed(with_endpoint({**named, "enabled": False}, "a.example.com:6380")) == frozenset()
+    assert claimed(observed(named, answering=False).cluster) == frozenset()
+
+
+def test_balancers_without_an_address_are_pending():
+    waiting, there = balancer("orders-0"), balancer("orders-1", ip="198.51.100.1")
+    assert pending_balancers(observed({"type": "LoadBalancer"}, waiting, there)) == ("orders-0",)
+    assert pending_balancers(observed({"type": "LoadBalancer", "enabled": False}, waiting, there)) == ()
+    assert pending_balancers(observed(TYPE, *SERVICES)) == ()

@@ -1,0 +1,68 @@
+"""Where a shard has one endpoint for all its nodes the operator is in the clients' way: it sends them to the new primary."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from unit.core.edits import silent
+from unit.core.given import NODES, NOW, observed
+from unit.core.test_access import OUTSIDE, SERVICES, TYPE
+from valkey_operator.core.decide import decide
+from valkey_operator.core.outside import announcements
+from valkey_operator.core.plan import Announce, Ensure, KillClients, Tell
+
+P0, R0, *_ = NODES
+SHARED = {"type": "Ingress", "advertisedHost": "{name}-{shard}.example.com"}
+APART = {"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com"}
+
+
+def demoted(access, *, at):
+    """Node 0-1 was a primary until then."""
+    seen = observed(access, answering=False)
+    record = seen.records[R0]
+    return replace(seen, records={**seen.records, R0: replace(record, status=record.status.model_copy(update={"demoted_at": at}))})
+
+
+def sent_away(seen):
+    return [
+        (action.index, action.command.kind)
+        for action in decide(seen, now=NOW).actions
+        if isinstance(action, Tell) and isinstance(action.command, KillClients)
+    ]
+
+
+def test_clients_of_a_demoted_node_are_sent_away_again_and_again_for_a_moment():
+    assert sent_away(demoted(SHARED, at="2026-03-01T11:59:58Z")) == [(R0, "normal"), (R0, "pubsub")]
+    assert sent_away(demoted(SHARED, at="2026-03-01T11:59:57Z")) == []
+
+
+def test_a_demotion_is_noticed_by_the_role_that_was_written_last():
+    seen = demoted(SHARED, at=None)
+    record = seen.records[R0]
+    was_primary = replace(record, status=record.status.model_copy(update={"role": "primary"}))
+    assert sent_away(replace(seen, records={**seen.records, R0: was_primary})) == [(R0, "normal"), (R0, "pubsub")]
+
+
+def test_nobody_is_sent_away_who_can_be_told_where_to_go():
+    assert sent_away(demoted(APART, at="2026-03-01T12:00:00Z")) == []
+
+
+def test_a_silent_node_cannot_send_anybody_away():
+    assert sent_away(silent(demoted(SHARED, at="2026-03-01T12:00:00Z"), R0)) == []
+
+
+def test_while_clients_may_come_back_the_next_look_is_soon():
+    assert decide(demoted(SHARED, at="2026-03-01T12:00:00Z"), now=NOW + timedelta(seconds=1)).wake_after <= 0.5
+
+
+@pytest.mark.parametrize("pairs", [OUTSIDE, dict.fromkeys(NODES)])
+def test_a_node_without_a_record_is_announced_once_it_has_one(pairs):
+    seen = observed(TYPE, *SERVICES)
+    seen = replace(seen, records={index: record for index, record in seen.records.items() if index != P0})
+    indexes = {
+        action.index if isinstance(action, Announce) else action.wanted.index
+        for action in announcements(seen, pairs)
+        if isinstance(action, Announce | Ensure)
+    }
+    assert indexes == set(NODES) - {P0}
