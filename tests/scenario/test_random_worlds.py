@@ -123,6 +123,6 @@ class RandomWorld(RuleBasedStateMachine):
 
 
 RandomWorld.TestCase.settings = settings(
-    max_examples=8, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+    max_examples=8, stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
 test_random_worlds = RandomWorld.TestCase
