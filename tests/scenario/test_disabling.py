@@ -95,7 +95,7 @@ def test_while_a_server_is_silent_services_stay_since_it_may_still_tell_them():
     story = reached()
     story.world.silent.add(FIRST)
     story.access(**SHORT)
-    story.run(30)
+    story.run(10)
     assert story.services.live
     assert story.outside_is() == "Announcing"
     story.world.silent.clear()

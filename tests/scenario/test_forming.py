@@ -76,7 +76,7 @@ def test_applications_are_told_how_to_connect():
 def test_a_server_that_the_operator_cannot_reach_is_waited_for():
     story = Story()
     story.world.silent.add(NodeIndex(1, 0))
-    story.run(20)
+    story.run(9)
     assert story.status.state is State.INITIALIZING
     assert story.condition(ConditionType.READY)[1:] == (
         "ServerUnreachable",
@@ -96,7 +96,7 @@ def test_a_server_of_another_cluster_is_left_alone_until_its_pod_is_deleted():
     story.process(theirs).meet(stranger.ip)
     story.run(1)
     story.world.silent.clear()
-    story.run(12)
+    story.run(7)
     assert story.condition(ConditionType.READY)[1:] == (
         "ServerForeign",
         "the server of pod valkey-orders-2-1-0 belongs to another Valkey cluster and is left alone: delete the pod to start it empty",
