@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _ON_THE_WAY = frozenset({"ContainerCreating", "PodInitializing"})
 """Reasons of a waiting container that are no trouble."""
 
+_LOST_SIGHT = frozenset({"Unknown", "ContainerStatusUnknown"})
+"""Reasons of a container that ended with its machine: the kubelet, back again, does not know how, and starts it anew."""
+
 _OVER = frozenset({"Failed", "Succeeded"})
 """Phases of a pod that never runs again, and whose address may be another's by now."""
 
@@ -81,7 +84,7 @@ def _container_troubles(status: Object) -> Iterator[Trouble]:
         if waiting is not None and waiting.get("reason", "ContainerCreating") not in _ON_THE_WAY:
             last_words = container.get("lastState", {}).get("terminated", {}).get("message")
             yield _container_trouble(container, waiting["reason"], last_words or waiting.get("message", ""))
-        elif ended is not None and ended.get("exitCode") != 0:
+        elif ended is not None and ended.get("exitCode") != 0 and ended.get("reason") not in _LOST_SIGHT:
             yield _container_trouble(container, ended.get("reason", "Error"), ended.get("message", ""))
 
 

@@ -118,6 +118,12 @@ def test_a_server_that_ended_in_peace_is_no_trouble():
     assert view(containerStatuses=[container(terminated={"exitCode": 0, "reason": "Completed"})]).trouble is None
 
 
+@pytest.mark.parametrize("reason", ["Unknown", "ContainerStatusUnknown"])
+def test_a_server_that_ended_with_its_machine_is_started_again_and_no_trouble(reason):
+    ended = container(terminated={"exitCode": 255, "reason": reason, "message": "1:M 01 Mar 2026 10:00:00.000 * Ready"})
+    assert view(containerStatuses=[ended]).trouble is None
+
+
 def test_the_trouble_of_another_container_names_it():
     statuses = [
         container(running={"startedAt": "2026-03-01T10:00:00Z"}),
