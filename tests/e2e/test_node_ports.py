@@ -4,6 +4,7 @@ import pytest
 
 from e2e import api as kinds
 from e2e import programs
+from e2e.waiting import eventually
 
 
 def blocker(api, namespace, port):
@@ -68,4 +69,9 @@ def test_a_service_that_was_deleted_by_hand_comes_back_with_its_numbers(steady, 
     assert steady.node_ports() == ports
     assert steady.pod_identities() == identities
     addresses = [node["address"] for node in steady.endpoints().values()]
-    assert sorted(programs.node_ids(addresses, login=steady.login()).values()) == sorted(steady.ids().values())
+    expected = sorted(steady.ids().values())
+
+    def reached():
+        return sorted(str(found) for found in programs.node_ids(addresses, login=steady.login()).values()) == expected
+
+    eventually(reached, what="every endpoint to reach its server again: kube-proxies hear of the new Service after us")

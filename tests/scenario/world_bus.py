@@ -88,10 +88,12 @@ class Bus:
         peer, told = self.view.get(sender.id), sender.me
         if peer is None or peer.handshake:
             return
+        self.current_epoch = max(self.current_epoch, sender.current_epoch)
+        if self._is_stale(peer, sender):
+            return
         peer.ip, peer.hostname, peer.port, peer.client_ipv4 = told.ip, told.hostname, told.port, told.client_ipv4
         peer.heard, peer.linked, peer.suspected, peer.failed, peer.noaddr = self.timeline.now, True, False, False, False
         peer.primary_id = told.primary_id
-        self.current_epoch = max(self.current_epoch, sender.current_epoch)
         if told.primary_id is None:
             peer.epoch = max(peer.epoch, told.epoch)
             self._claim(peer, told.slots, sender)
@@ -104,6 +106,11 @@ class Bus:
             heard_of = sender.view[node_id]
             if not heard_of.handshake and not heard_of.noaddr and not heard_of.failed:
                 self._know(node_id, heard_of.ip)
+
+    def _is_stale(self, peer: Peer, sender: Bus) -> bool:
+        """Whether a replica is not believed: it is remembered as a primary with a newer configuration than its present primary's."""
+        followed = sender.view.get(sender.me.primary_id) if sender.me.primary_id else None
+        return followed is not None and peer.primary_id is None and peer.epoch > followed.epoch
 
     def _know(self, node_id: str, ip: str) -> None:
         if node_id not in self.view and self.banned.get(node_id, 0) <= self.timeline.now:

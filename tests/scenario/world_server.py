@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scenario.world_bus import Bus
 from valkey_operator.core.observed import Server
-from valkey_operator.core.plan import AddSlots, Forget, Meet, Replicate, SetConfig, TakeOver
+from valkey_operator.core.plan import AddSlots, BumpEpoch, Forget, Meet, Replicate, SetConfig, TakeOver
 from valkey_operator.valkey.slots import NO_SLOTS, Slots
 from valkey_operator.valkey.topology import Member
 
@@ -155,6 +155,8 @@ class Process(Bus):
                 self._replicate(primary_id)
             case Forget(node_id):
                 self._forget(node_id)
+            case BumpEpoch():
+                self._bump_epoch()
             case TakeOver(vote):
                 if self.me.primary_id is None:
                     raise CommandRefusedError("ERR You should send CLUSTER FAILOVER to a replica")
@@ -175,6 +177,12 @@ class Process(Bus):
                 raise CommandRefusedError("ERR Slot is already busy")
         self.me.slots |= slots
         self.fleet.given.append((self.id, str(slots)))
+
+    def _bump_epoch(self) -> None:
+        newest = max(self.current_epoch, *(peer.epoch for peer in self.view.values()))
+        if self.me.epoch == 0 or self.me.epoch != newest:
+            self.current_epoch = newest + 1
+            self.me.epoch = self.current_epoch
 
     def _replicate(self, primary_id: str) -> None:
         peer = self.view.get(primary_id)

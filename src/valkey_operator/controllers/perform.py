@@ -222,5 +222,7 @@ def _command(command: want.Command) -> commands.Command[Any]:  # noqa: PLR0911  
             return commands.forget(node_id)
         case want.TakeOver(vote):
             return commands.failover("FORCE" if vote else "TAKEOVER")
+        case want.BumpEpoch():
+            return commands.BUMP_EPOCH
         case want.KillClients(kind):
             return commands.kill_clients(kind)

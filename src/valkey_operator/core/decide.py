@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason
 from valkey_operator.core import config, names, places, settings, tls, users
 from valkey_operator.core.certificates import covers
-from valkey_operator.core.formation import formation
+from valkey_operator.core.formation import be_believed, formation
 from valkey_operator.core.health import health
 from valkey_operator.core.observed import Server
 from valkey_operator.core.outside import announcements, is_sending_away, outside, send_away, service_actions
@@ -72,6 +72,7 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     joining = formation(topology, observed.pods, formed=formed)
     certified = tls.verdict(observed, now=now)
     inside = health(observed, topology, joining, trouble=certified.trouble)
+    commands = (*joining.commands, *(be_believed(topology) if inside.linked else ()))
     external = outside(observed, topology, now=now)
     phase = settings.Phase(
         forming=not formed and not inside.whole,
@@ -91,11 +92,11 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
         *_server_settings(observed, phase, joining.strangers),
         *_certificates(observed, joining.strangers),
-        *joining.commands,
+        *commands,
         *_pod_labels(observed, topology, joining.strangers),
         *send_away(observed, told, now=now),
     )
-    wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(joining.commands), now=now)
+    wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(commands), now=now)
     return Plan(
         actions=actions,
         status=cluster_status(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from valkey_operator.core.plan import AddSlots, Forget, Meet, Replicate, TakeOver, Tell
+from valkey_operator.core.plan import AddSlots, BumpEpoch, Forget, Meet, Replicate, TakeOver, Tell
 from valkey_operator.core.topology import united
 from valkey_operator.valkey.slots import ALL
 
@@ -101,6 +101,26 @@ def _replicate(topology: Topology, ours: list[NodeIndex]) -> Iterator[Tell]:
         primary_id = topology.servers[primary].id
         if server.me.primary_id != primary_id and topology.knows(index, primary_id):
             yield Tell(index, Replicate(primary_id))
+
+
+def be_believed(topology: Topology) -> Iterator[Tell]:
+    """A primary outranks what anybody remembers of its replicas from when they were primaries without slots.
+
+    New servers that meet take new epochs until all differ. Whoever heard a replica as a primary with a newer epoch than its primary has now
+    calls all that the replica says stale, its announcement too, and does so for ever. To be asked once replicas are linked: before that, servers
+    may simply not have heard yet.
+    """
+    epochs = {server.id: server.me.config_epoch for server in topology.servers.values() if server.me.slots}
+    followed = {server.id: server.me.primary_id for server in topology.servers.values()}
+    outranked = {
+        primary_id
+        for _, member in topology.members()
+        if (primary_id := followed.get(member.id)) in epochs
+        and member.primary
+        and not member.slots
+        and member.config_epoch > epochs[primary_id]
+    }
+    yield from (Tell(index, BumpEpoch()) for index, server in topology.servers.items() if server.id in outranked)
 
 
 def _copies(topology: Topology, node_id: str) -> list[tuple[int, NodeIndex]]:

@@ -225,13 +225,18 @@ class TakeOver:
 
 
 @dataclass(frozen=True, slots=True)
+class BumpEpoch:
+    """Of a primary: take the newest epoch of the cluster, so that what it and its replicas say is believed by everybody."""
+
+
+@dataclass(frozen=True, slots=True)
 class KillClients:
     """Close all connections of clients of a kind (normal, pubsub), so that they connect again, to where the endpoint leads now."""
 
     kind: Literal["normal", "pubsub"]
 
 
-Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver | KillClients
+Command = SetConfig | AddSlots | Meet | Replicate | Forget | TakeOver | BumpEpoch | KillClients
 
 
 # --- actions ------------------------------------------------------------------------------------------------------------------------

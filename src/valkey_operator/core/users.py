@@ -20,7 +20,7 @@ DEFAULT = "default"
 _OPERATOR_RIGHTS = (
     "resetchannels -@all +auth +ping +hello +info +acl|load +acl|whoami +config|get +config|set +client|kill +client|setname +client|setinfo "
     "+cluster|myid +cluster|myshardid +cluster|info +cluster|nodes +cluster|slots +cluster|shards +cluster|meet +cluster|addslotsrange "
-    "+cluster|replicate +cluster|forget +cluster|failover +cluster|reset +cluster|set-config-epoch"
+    "+cluster|replicate +cluster|forget +cluster|failover +cluster|bumpepoch +cluster|reset +cluster|set-config-epoch"
 )
 _REPLICATION_RIGHTS = "resetchannels -@all +ping +psync +sync +replconf"
 """What a replica does at its primary, and nothing else."""

@@ -8,9 +8,9 @@ from golden.orders import orders
 from unit.core.edits import changed, knowing, line, promoted, restarted, silent, views
 from unit.core.given import NODES, member, node_id, observed, pod_ip
 from unit.core.test_topology import pictures
-from valkey_operator.core.formation import formation
+from valkey_operator.core.formation import be_believed, formation
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.plan import AddSlots, Forget, Meet, Replicate, TakeOver, Tell
+from valkey_operator.core.plan import AddSlots, BumpEpoch, Forget, Meet, Replicate, TakeOver, Tell
 from valkey_operator.core.topology import Topology
 from valkey_operator.valkey.slots import ALL, NO_SLOTS, Slots
 
@@ -206,6 +206,37 @@ def test_the_old_primary_follows_the_new_one():
     back = restarted(promoted(WHOLE, R1, over=P1), P1)
     back = knowing(back, replace(member(R1, seen_by=P1), flags=frozenset({"master"}), primary_id=None), tellers=(P1,))
     assert ("1-0", "id-1-1") in told(back, Replicate)
+
+
+# --- epochs ---
+
+
+def remembered(seen, index, *, by, epoch, slots=NO_SLOTS):
+    """Somebody takes a replica for a primary, as it was before it became a replica."""
+
+    def line(teller, old):
+        if (teller, old.id) != (by, node_id(index)):
+            return old
+        return replace(old, flags=frozenset({"master"}), primary_id=None, config_epoch=epoch, slots=slots)
+
+    return views(seen, line)
+
+
+def outranking(seen):
+    commands = list(be_believed(Topology.of(seen)))
+    assert {command.command for command in commands} <= {BumpEpoch()}
+    return [command.index for command in commands]
+
+
+def test_a_primary_outranks_what_somebody_remembers_of_its_replica():
+    """Seen with Valkey 9.1.2: "Ignore stale message from … gossip config epoch: 2, current config epoch: 5", without end."""
+    of_primary = _me(WHOLE, P2).config_epoch
+    assert outranking(remembered(WHOLE, R2, by=P1, epoch=of_primary + 1)) == [P2]
+    assert outranking(remembered(WHOLE, R2, by=P1, epoch=of_primary)) == []
+
+
+def test_a_primary_does_not_outrank_its_replica_that_was_just_promoted():
+    assert outranking(remembered(WHOLE, R2, by=P1, epoch=99, slots=_me(WHOLE, P2).slots)) == []
 
 
 # --- failover ---

@@ -13,6 +13,7 @@ from valkey_operator.valkey.slots import Slots
         (commands.config_set({"a": "1", "b": ""}), ("CONFIG", "SET", "a", "1", "b", "")),
         (commands.meet("10.0.0.1", port=6379, bus_port=16379), ("CLUSTER", "MEET", "10.0.0.1", 6379, 16379)),
         (commands.add_slots(Slots.parse("0-5460 5462")), ("CLUSTER", "ADDSLOTSRANGE", 0, 5460, 5462, 5462)),
+        (commands.BUMP_EPOCH, ("CLUSTER", "BUMPEPOCH")),
         (commands.set_config_epoch(3), ("CLUSTER", "SET-CONFIG-EPOCH", 3)),
         (commands.replicate("ab"), ("CLUSTER", "REPLICATE", "ab")),
         (commands.forget("ab"), ("CLUSTER", "FORGET", "ab")),
