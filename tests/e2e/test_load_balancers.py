@@ -61,8 +61,8 @@ def test_no_request_fails_while_the_type_the_scope_and_the_port_change(new_clust
         {"type": "NodePort"},
         {"type": "LoadBalancer", "loadBalancerScope": "Node"},
         {"loadBalancerScope": "Cluster"},
-        {"advertisedPort": 7000},
         {"loadBalancerScope": "Shard"},
+        {"advertisedPort": 7000},
         {"type": "NodePort", "loadBalancerScope": None, "advertisedPort": None},
         {"type": "LoadBalancer"},
     )

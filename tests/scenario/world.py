@@ -65,6 +65,7 @@ class World:
             pods=mirror.pods,
             files=mirror.files,
             services=mirror.services,
+            served=mirror.served,
             machines=mirror.machines if self.may_read_machines else None,
             passwords=mirror.passwords,
             fresh_passwords=Passwords(*(f"{user}-password-{self._draws}" for user in ("operator", "replication", "default"))),

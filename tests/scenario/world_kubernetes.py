@@ -48,6 +48,7 @@ class Mirror:
     pods: Mapping[NodeIndex, Pod]
     files: frozenset[NodeIndex]
     services: Mapping[str, Service]
+    served: Mapping[str, frozenset[str]]
     machines: Mapping[str, Machine]
     passwords: plan.Passwords | None
     acl: str | None
@@ -100,6 +101,7 @@ class Kubernetes:
             pods=self.pods.view(),
             files=frozenset(self.files),
             services=services,
+            served={name: live.sliced for name, live in self.services.live.items()},
             machines=dict(self.pods.machines),
             passwords=self.passwords,
             acl=acl.acl if isinstance(acl, plan.AclSecret) else None,

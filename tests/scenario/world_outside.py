@@ -54,7 +54,7 @@ class Outside:
         if found is None:
             return Probe(None, "connection refused")
         service, service_port = found
-        targets = self._targets(service.wanted, service_port.target)
+        targets = [] if service_port.target in service.nobodys else self._targets(service.wanted, service_port.target)
         if machine is not None and service.wanted.traffic_policy == "Local":
             targets = [pod for pod in targets if pod.machine == machine]
         answering = [pod.process for pod in targets if pod.process is not None and pod.reached]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from valkey_operator.core.plan import ExternalService
 
 NODE_PORTS = range(30000, 32768)
+SLICES = (0.005, 0.05)
+"""Seconds until the EndpointSlices of a Service follow a change of it."""
 KUBE_PROXY = (0.05, 0.4)
 """Seconds until machines follow a change of a Service."""
 CLOUD = (0.5, 2.0)
@@ -37,6 +39,12 @@ class LiveService:
     node_ports: dict[str, int] = field(default_factory=dict)
     served: set[tuple[str, int]] = field(default_factory=set)
     """Port names with the numbers (node ports, and ports of a balancer) on which they are passed on by now."""
+    sliced: frozenset[str] = frozenset()
+    """The ports that its EndpointSlices have."""
+    targets: dict[str, str | int] = field(default_factory=dict)
+    """Where they lead."""
+    nobodys: set[str | int] = field(default_factory=set)
+    """Pods, by the names of their container ports, whose slice is being rewritten for another pod."""
     ingress: tuple[Ingress, ...] = ()
 
     def view(self) -> Service:
@@ -99,8 +107,24 @@ class Services:
             if history[-1:] != [number]:
                 history.append(number)
             self.timeline.between(*KUBE_PROXY, live.served.add, (name, number))
+        self.timeline.between(*SLICES, self._slice, live)
         self._balance(live)
         return True
+
+    def _slice(self, live: LiveService) -> None:
+        """The slices follow: when the ports of several pods change at once, one of the pods is without a slice for a while."""
+        now = frozenset(port.name for port in live.wanted.ports)
+        if now == live.sliced:
+            return
+        other = live.sliced ^ now
+        changed = {port.target for port in live.wanted.ports if isinstance(port.target, str) and port.name in other}
+        changed |= {live.targets[name] for name in live.sliced - now}
+        if live.sliced and len(changed) > 1:
+            live.nobodys = {self.timeline.chance.choice(sorted(changed, key=str))}
+            self.timeline.between(*KUBE_PROXY, live.nobodys.clear)
+        live.sliced = now
+        live.targets = {port.name: port.target for port in live.wanted.ports}
+        self.changed()
 
     def _balance(self, live: LiveService) -> None:
         """The cloud follows: a balancer comes with the type, and goes with it."""

@@ -10,7 +10,18 @@ from valkey_operator.controllers import pod_views, secret_views, views
 from valkey_operator.core import names, observed
 from valkey_operator.kube.controller import Source
 from valkey_operator.kube.errors import Forbidden
-from valkey_operator.kube.kinds import CONFIG_MAP, NODE, POD, POD_DISRUPTION_BUDGET, SECRET, SERVICE, STATEFUL_SET, Key, Kind
+from valkey_operator.kube.kinds import (
+    CONFIG_MAP,
+    ENDPOINT_SLICE,
+    NODE,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    SECRET,
+    SERVICE,
+    STATEFUL_SET,
+    Key,
+    Kind,
+)
 from valkey_operator.kube.reflector import Reflector
 
 if TYPE_CHECKING:
@@ -53,6 +64,15 @@ class Mirror:
         )
         self.records = ours(VALKEY_NODE, views.record, _under)
         self.services = ours(SERVICE, views.service, _under)
+        self.slices: Reflector[views.Slice] = Reflector(
+            kube,
+            ENDPOINT_SLICE,
+            views.endpoint_slice,
+            namespace=namespace,
+            label_selector=f"{_OURS},{names.EXTERNAL_ACCESS}",
+            index=_of_slice,
+            observer=observer,
+        )
         self.workloads = ours(STATEFUL_SET, views.workload, _under)
         self.secrets = ours(SECRET, secret_views.secret, _under)
         self.pods = ours(POD, pod_views.pod, _under_cluster_and_machine)
@@ -79,6 +99,7 @@ class Mirror:
             Source(self.clusters, lambda view: (Key(view.namespace, view.name),)),
             *(Source(each, _cluster_of_seen) for each in (self.records, self.services, self.workloads, self.secrets, self.pods)),
             *(Source(each, _cluster_of) for each in (self.config_maps, self.budgets)),
+            Source(self.slices, _of_slice),
             Source(self.user_secrets, self._users_of),
         ]
         if self.machines is not None:
@@ -141,6 +162,10 @@ def _cluster_of(child: Child) -> tuple[Key, ...]:
 
 def _cluster_of_seen(seen: Seen[Any]) -> tuple[Key, ...]:
     return _cluster_of(seen.child)
+
+
+def _of_slice(view: views.Slice) -> tuple[Key, ...]:
+    return (Key(view.namespace, view.cluster),)
 
 
 def _child_under(child: Child) -> tuple[Hashable, ...]:

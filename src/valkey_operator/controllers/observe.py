@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from valkey_operator.controllers.mirror import Mirror
+    from valkey_operator.controllers.views import Slice
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Announcement, Pod, Tls
     from valkey_operator.kube.client import Kube
@@ -99,6 +100,7 @@ class Eyes:
             pods={seen.child.index: seen.view for seen in mirror.pods.store.by(key) if seen.child.index in wanted},
             files=frozenset(child.index for child in mirror.config_maps.store.by(key) if child.index is not None),
             services={seen.child.name: seen.view for seen in mirror.services.store.by(key)},
+            served=_served(mirror.slices.store.by(key)),
             machines={view.name: view for view in mirror.machines.store.all()} if mirror.machines is not None else None,
             passwords=secret_views.passwords(system) if system is not None else None,
             fresh_passwords=Passwords(operator=_password(), replication=_password(), default=_password()),
@@ -211,6 +213,14 @@ def _server(seen: Look) -> Server:
         members=seen.members,
         config=seen.config,
     )
+
+
+def _served(slices: Iterable[Slice]) -> Mapping[str, frozenset[str]]:
+    """The ports that each Service's slices have together."""
+    found: dict[str, frozenset[str]] = {}
+    for each in slices:
+        found[each.service] = found.get(each.service, frozenset()) | each.ports
+    return found
 
 
 def _password() -> str:

@@ -169,6 +169,27 @@ def service(obj: Object) -> Seen[observed.Service]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Which ports of a Service some of its pods have."""
+
+    namespace: str
+    cluster: str
+    service: str
+    ports: frozenset[str]
+
+
+def endpoint_slice(obj: Object) -> Slice:
+    """An EndpointSlice, which has the labels of its Service."""
+    metadata = obj["metadata"]
+    return Slice(
+        namespace=metadata["namespace"],
+        cluster=metadata["labels"][names.CLUSTER],
+        service=metadata["labels"]["kubernetes.io/service-name"],
+        ports=frozenset(port.get("name", "") for port in obj.get("ports") or ()),
+    )
+
+
 def workload(obj: Object) -> Seen[observed.Workload]:
     """The StatefulSet of one server; its newest revision is empty until Kubernetes has looked at it."""
     return Seen(

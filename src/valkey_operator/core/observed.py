@@ -245,6 +245,8 @@ class Observed:
     """Of which nodes there is a file of what they announce."""
     services: Mapping[str, Service]
     """Ours, by name."""
+    served: Mapping[str, frozenset[str]]
+    """Of each Service for external access: the names of its ports that Kubernetes passes on, by its EndpointSlices."""
     machines: Mapping[str, Machine] | None
     """None: the operator may not read nodes."""
     passwords: Passwords | None

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from valkey_operator.api.external_access import ExternalAccessType, LoadBalancerScope
 from valkey_operator.core import names
 from valkey_operator.core.exposure import exposure
-from valkey_operator.core.plan import ExternalService, ServicePort
+from valkey_operator.core.port_steps import as_it_is, step
 
 if TYPE_CHECKING:
     from valkey_operator.core.observed import AllocatedPort, Cluster, Observed, Service
+    from valkey_operator.core.plan import ExternalService
     from valkey_operator.core.topology import Topology
 
 _WIDTH = ("ClusterIP", "NodePort", "LoadBalancer")
@@ -46,7 +47,7 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
     old = {name: _old_ports(service, live.get(name)) for name, service in wanted.items()}
     return Services(
         ensured=tuple(
-            _with_old(service, live.get(name), () if drained else old[name], topology)
+            _in_place(service, live.get(name), () if drained else old[name], observed, topology)
             for name, service in wanted.items()
             if not (name in live and live[name].deleting)
         ),
@@ -66,6 +67,17 @@ def _old_ports(wanted: ExternalService, live: Service | None) -> tuple[Allocated
     return tuple(port for port in live.ports if port.name not in new)
 
 
+def _in_place(
+    wanted: ExternalService, live: Service | None, old: tuple[AllocatedPort, ...], observed: Observed, topology: Topology
+) -> ExternalService:
+    """A Service on its way from what it is to what it should be, as wide as the ports that are on it need."""
+    changed = step(_with_old(wanted, live, old, topology), live, observed)
+    in_the_end = {port.name for port in wanted.ports}
+    if live is None or in_the_end >= {port.name for port in changed.ports} or _WIDTH.index(live.type) <= _WIDTH.index(wanted.type):
+        return changed
+    return replace(changed, type=live.type, balancing=live.balancing, traffic_policy=live.traffic_policy)
+
+
 def _with_old(wanted: ExternalService, live: Service | None, old: tuple[AllocatedPort, ...], topology: Topology) -> ExternalService:
     """A Service with the ports that old endpoints still need.
 
@@ -74,10 +86,7 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
     """
     if live is None or not old:
         return wanted
-    kept = tuple(ServicePort(port.name, port.port, port.target, node_port=port.node_port) for port in old)
-    merged = replace(wanted, ports=(*wanted.ports, *kept))
-    if _WIDTH.index(live.type) > _WIDTH.index(wanted.type):
-        merged = replace(merged, type=live.type, balancing=live.balancing, traffic_policy=live.traffic_policy)
+    merged = replace(wanted, ports=(*wanted.ports, *map(as_it_is, old)))
     if wanted.shard is None or not any(isinstance(port.target, str) for port in merged.ports):
         return merged
     primary = topology.primary(wanted.shard)

@@ -134,6 +134,7 @@ def observed(
         pods={index: pod(index) for index in NODES},
         files=frozenset(told),
         services={each.name: each for each in services},
+        served={each.name: frozenset(port.name for port in each.ports) for each in services},
         machines={f"m{n}": Machine(f"m{n}", (("InternalIP", f"192.0.2.1{n}"),)) for n in (1, 2, 3)},
         passwords=Passwords("operator-password", "replication-password", "default-password"),
         fresh_passwords=Passwords("a", "b", "c"),

@@ -14,6 +14,16 @@ def services(access, *live, drained=False):
     return transition.services(seen, Topology.of(seen), drained=drained)
 
 
+def at_last(access, live, *, drained=False):
+    """What a Service becomes when Kubernetes follows every step."""
+    while True:
+        found = named(services(access, live, drained=drained), live.name)
+        ports = tuple(AllocatedPort(port.name, port.port, port.node_port, port.target) for port in found.ports)
+        if ports == live.ports:
+            return found
+        live = replace(live, ports=ports, type=found.type, selector=found.selector)
+
+
 def ports(service):
     return [(port.name, port.port, port.target, port.node_port) for port in service.ports]
 
@@ -24,7 +34,7 @@ def named(found, name):
 
 def test_a_change_of_type_puts_new_ports_beside_old_ones_under_the_wider_type():
     found = services({"type": "LoadBalancer"}, SHARD)
-    changed = named(found, "orders-0")
+    changed = at_last({"type": "LoadBalancer"}, SHARD)
     assert changed.type == "LoadBalancer"
     assert ports(changed) == [
         ("lb-0", 6380, "valkey-0-0", None),
@@ -36,7 +46,7 @@ def test_a_change_of_type_puts_new_ports_beside_old_ones_under_the_wider_type():
 
 
 def test_old_ports_go_once_clients_have_forgotten_them():
-    changed = named(services({"type": "LoadBalancer"}, SHARD, drained=True), "orders-0")
+    changed = at_last({"type": "LoadBalancer"}, SHARD, drained=True)
     assert [port.name for port in changed.ports] == ["lb-0", "lb-1"]
 
 
@@ -51,18 +61,18 @@ def test_a_type_gets_narrower_only_at_the_end_and_keeps_its_class_until_then():
         balancing=Balancing(load_balancer_class="example.com/lb"),
         traffic_policy="Cluster",
     )
-    changed = named(services({"type": "NodePort"}, live), "orders-0")
+    changed = at_last({"type": "NodePort"}, live)
     assert (changed.type, changed.balancing.load_balancer_class) == ("LoadBalancer", "example.com/lb")
     assert ports(changed)[:2] == [("np-0", 6379, "valkey-0-0", None), ("np-1", 6382, "valkey-0-1", None)]
     assert ports(changed)[2:] == [("lb-0", 6380, "valkey-0-0", 30001), ("lb-1", 6381, "valkey-0-1", 30002)]
-    assert named(services({"type": "NodePort"}, live, drained=True), "orders-0").type == "NodePort"
+    assert at_last({"type": "NodePort"}, live, drained=True).type == "NodePort"
 
 
 def test_a_shards_service_leads_to_its_primary_by_port_while_ports_of_single_nodes_are_on_it():
     found = named(services({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD), "orders-0")
     assert found.selector == {"valkey.io/shard-index": "0"}
     assert ("sni-shard", 6380, "valkey-0-0", None) in ports(found)
-    last = named(services({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD, drained=True), "orders-0")
+    last = at_last({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD, drained=True)
     assert last.selector == {"valkey.io/shard-index": "0", "valkey.io/role": "primary"}
     assert ports(last) == [("sni-shard", 6380, 6379, None)]
 
