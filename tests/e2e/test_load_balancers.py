@@ -90,6 +90,34 @@ def test_no_request_fails_while_the_type_the_scope_and_the_port_change(new_clust
     assert {service["spec"]["type"] for service in cluster.services().values()} == {"LoadBalancer"}
 
 
+def test_no_port_is_without_its_pod_while_others_come_and_go(new_cluster):
+    """Kubernetes would rewrite the EndpointSlices of several pods in any order, one after the other."""
+    cluster = new_cluster(shards=1, external={"drainSeconds": 1})
+    cluster.wait_until_ready()
+    selector = {"kubernetes.io/service-name": "web-0"}
+    before = "np"
+    for type_, after in (("LoadBalancer", "lb"), ("NodePort", "np")) * 3:
+        cluster.external(type=type_)
+        for steady, there in ((before, {before, after}), (after, {after})):
+            gaps = set()
+
+            def are_there(slices, steady=steady, there=there, gaps=gaps):
+                passed_on = {
+                    (port["name"], endpoint["targetRef"]["name"])
+                    for each in slices
+                    for port in each["ports"] or ()
+                    for endpoint in each["endpoints"] or ()
+                }
+                wanted = {f"{kind}-{node}": f"valkey-web-0-{node}-0" for kind in {steady, *there} for node in (0, 1)}
+                gaps |= {item for item in wanted.items() if item[0].startswith(steady)} - passed_on
+                return {name for name, _ in passed_on} == wanted.keys()
+
+            cluster.api.until(kinds.SLICE, cluster.namespace, are_there, labels=selector, what=f"ports {there}", timeout=30)
+            assert gaps == set()
+        before = after
+        cluster.wait_until_ready()
+
+
 def test_a_pending_balancer_keeps_nobody_inside_waiting_and_is_named(new_cluster):
     """Story 2: Ready inside, internal answers for all, and the condition says which balancers wait and since when."""
     cluster = new_cluster(external=LB | {"serviceAnnotations": {GIVE: "none"}})

@@ -40,6 +40,16 @@ def test_a_taken_node_port_is_replaced_at_once_and_kept_when_the_wanted_one_beco
     assert cluster.node_ports()["web-0"] == ports
 
 
+def test_a_taken_node_port_is_replaced_on_a_live_service_as_well(new_cluster, api):
+    blocker(api, new_cluster.namespace, 32641)
+    cluster = new_cluster(shards=1, replicas=0, external={"type": "LoadBalancer", "drainSeconds": 1})
+    cluster.wait_until_ready()
+    cluster.external(type="NodePort", nodePort={"startPort": 32641})
+    cluster.wait_for("ConfigurationWarning", message=r"32641 of node 0-0 \(it has")
+    cluster.wait_until_ready()
+    assert cluster.node_ports()["web-0"]["np-0"] not in (None, 32641)
+
+
 def test_node_ports_outside_of_the_api_servers_range_are_replaced_and_the_warning_names_the_field(new_cluster):
     cluster = new_cluster(shards=1, external={"nodePort": {"startPort": 20000, "bootstrapPort": 20500}})
     cluster.wait_until_ready()

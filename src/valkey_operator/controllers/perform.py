@@ -19,7 +19,7 @@ from valkey_operator.valkey import commands
 from valkey_operator.valkey.errors import ServerError, ValkeyError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
     from typing import Any
 
     from valkey_operator.controllers.mirror import Mirror
@@ -101,18 +101,36 @@ class Hands:
         child = self._mirror.child(kind, cluster.namespace, name)
         owner = body["metadata"]["ownerReferences"][0]["uid"]
         if child is None:
-            await self._create(cluster, wanted, kind=kind, body=body, owner=owner)
+            await self._write(cluster, wanted, body, lambda body: self._create(cluster, kind, body, owner=owner))
         elif child.owner_uid != owner:
             raise AlreadyExists(_conflict(kind, name, await self._kube.get(KINDS[kind], name, cluster.namespace)))
         elif not child.deleting and not is_current(child.owned, body):
-            body["metadata"]["uid"] = child.uid
-            await self._kube.apply(KINDS[kind], body)
-            log.info("changed %s %s", kind, name)
+            uid = child.uid
+            await self._write(cluster, wanted, body, lambda body: self._change(kind, body, uid=uid))
 
-    async def _create(
-        self, cluster: Cluster, wanted: want.Wanted, *, kind: str, body: Object, owner: str, tries: int = _TRIES
+    async def _write(
+        self,
+        cluster: Cluster,
+        wanted: want.Wanted,
+        body: Object,
+        write: Callable[[Object], Awaitable[None]],
+        *,
+        tries: int = _TRIES,
     ) -> None:
-        """A new object. Of a Service, preferred node ports that are refused are left to Kubernetes, one refusal at a time."""
+        """Write it; of a Service, preferred node ports that are refused are left to Kubernetes, one refusal at a time."""
+        try:
+            await write(body)
+        except Invalid as error:
+            less = without_refused_ports(wanted, [cause.field for cause in error.causes])
+            if less is None:
+                raise
+            if tries > 1:
+                await self._write(cluster, wanted, body, write, tries=tries - 1)
+            else:
+                _, body = manifest(cluster, less)
+                await self._write(cluster, less, stamped(body), write, tries=tries)
+
+    async def _create(self, cluster: Cluster, kind: str, body: Object, *, owner: str) -> None:
         name = body["metadata"]["name"]
         try:
             await self._kube.create(KINDS[kind], body)
@@ -121,15 +139,11 @@ class Hands:
             live = await self._kube.get(KINDS[kind], name, cluster.namespace)
             if not any(reference["uid"] == owner for reference in live["metadata"].get("ownerReferences", ())):
                 raise AlreadyExists(_conflict(kind, name, live)) from None
-        except Invalid as error:
-            less = without_refused_ports(wanted, [cause.field for cause in error.causes])
-            if less is None:
-                raise
-            if tries > 1:
-                await self._create(cluster, wanted, kind=kind, body=body, owner=owner, tries=tries - 1)
-                return
-            _, body = manifest(cluster, less)
-            await self._create(cluster, less, kind=kind, body=stamped(body), owner=owner, tries=tries)
+
+    async def _change(self, kind: str, body: Object, *, uid: str) -> None:
+        body["metadata"]["uid"] = uid
+        await self._kube.apply(KINDS[kind], body)
+        log.info("changed %s %s", kind, body["metadata"]["name"])
 
     async def _removed(self, cluster: Cluster, kind: str, name: str, *, uid: str) -> tuple[Failure, ...]:
         try:

@@ -200,3 +200,20 @@ def test_a_machine_tells_its_addresses_in_their_order():
 
 def test_a_machine_that_has_just_come_has_no_addresses():
     assert views.machine({"kind": "Node", "metadata": {"name": "node-1"}}) == Machine(name="node-1", addresses=())
+
+
+def test_a_slice_tells_the_ports_of_its_service_that_are_passed_on():
+    seen = {
+        "metadata": {
+            "name": "orders-0-x7k2p",
+            "namespace": "shop",
+            "labels": {
+                "kubernetes.io/service-name": "orders-0",
+                "valkey.io/cluster": "orders",
+                "valkey.io/external-access": "shard",
+            },
+        },
+        "ports": [{"name": "np-0", "port": 6379}, {"name": "lb-0", "port": 6379}],
+    }
+    assert views.endpoint_slice(seen) == views.Slice("shop", "orders", "orders-0", frozenset({"np-0", "lb-0"}))
+    assert views.endpoint_slice(seen | {"ports": None}).ports == frozenset()
