@@ -82,15 +82,16 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
     """A Service with the ports that old endpoints still need.
 
     A port by a container port's name reaches its one pod only while the selector takes in all pods of the shard. So a shard's Service that
-    selects its primary does that by its port instead, as long as both kinds of ports are on it.
+    selects its primary does that by its port instead, until the last port of another kind is gone.
     """
-    if live is None or not old:
+    if live is None:
         return wanted
     merged = replace(wanted, ports=(*wanted.ports, *map(as_it_is, old)))
-    if wanted.shard is None or not any(isinstance(port.target, str) for port in merged.ports):
+    targets = [*(port.target for port in merged.ports), *(port.target for port in _old_ports(wanted, live))]
+    if wanted.shard is None or wanted.role == "node" or not any(isinstance(target, str) for target in targets):
         return merged
     primary = topology.primary(wanted.shard)
-    if primary is None or wanted.role == "node":
+    if primary is None:
         return merged
     to_primary = names.container_port(primary)
     selector = {key: value for key, value in wanted.selector.items() if key != names.ROLE}

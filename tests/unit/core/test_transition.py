@@ -72,6 +72,12 @@ def test_a_shards_service_leads_to_its_primary_by_port_while_ports_of_single_nod
     found = named(services({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD), "orders-0")
     assert found.selector == {"valkey.io/shard-index": "0"}
     assert ("sni-shard", 6380, "valkey-0-0", None) in ports(found)
+    narrowing = named(
+        services({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, replace(SHARD, ports=NODE_PORTS), drained=True),
+        "orders-0",
+    )
+    assert narrowing.selector == {"valkey.io/shard-index": "0"}
+    assert [name for name, *_ in ports(narrowing)] == ["sni-shard", "np-1"]
     last = at_last({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD, drained=True)
     assert last.selector == {"valkey.io/shard-index": "0", "valkey.io/role": "primary"}
     assert ports(last) == [("sni-shard", 6380, 6379, None)]
