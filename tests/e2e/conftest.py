@@ -51,6 +51,16 @@ def operator(request, kubernetes, api):
         cluster.sandbox("operator", "--down")
 
 
+@pytest.fixture
+def process(kubernetes, operator, tmp_path):
+    """The operator as a process instead of its Deployment."""
+    operator.scale(0)
+    made = operators.Process(kubernetes, tmp_path)
+    yield made
+    made.stop()
+    operator.scale(1)
+
+
 class Factory:
     """Makes ValkeyClusters in one namespace that enforces the Pod Security Standard `restricted`."""
 

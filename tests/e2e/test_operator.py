@@ -3,20 +3,8 @@
 import random
 import time
 
-import pytest
-
 from e2e import api as kinds
 from e2e import clusters, operators, programs
-
-
-@pytest.fixture
-def process(kubernetes, operator, tmp_path):
-    """The operator as a process instead of its Deployment."""
-    operator.scale(0)
-    made = operators.Process(kubernetes, tmp_path)
-    yield made
-    made.stop()
-    operator.scale(1)
 
 
 def test_an_operator_that_is_killed_at_any_moment_comes_to_the_same_end(new_cluster, process):

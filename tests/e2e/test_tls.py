@@ -1,6 +1,5 @@
 """Certificates: checked before servers load them, changed under load, told of in words that say what to do. Clients outside verify chain and name."""
 
-import base64
 import hashlib
 import re
 import socket
@@ -16,6 +15,7 @@ from valkey import Valkey
 from authorities import SERVER, authority
 from e2e import api as kinds
 from e2e import programs
+from e2e.secured import pod_names, put
 from e2e.waiting import eventually
 
 A, B = authority("A"), authority("B")
@@ -49,16 +49,6 @@ def names(new_cluster):
     return (inside, f"*.{inside}", "*.example.com")
 
 
-def put(api, namespace, values, name="web-cert"):
-    """The user's Secret with these values and no others."""
-    if api.find(kinds.SECRET, name, namespace) is None:
-        api.create(kinds.SECRET, {"metadata": {"name": name, "namespace": namespace}, "stringData": values})
-    else:
-        none = dict.fromkeys(("tls.crt", "tls.key", "ca.crt"))
-        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-        api.patch(kinds.SECRET, name, namespace, {"data": none | data})
-
-
 def served(pod):
     """The fingerprint of the certificate that a new connection to a server is shown, whoever vouches for it."""
     context = ssl.create_default_context()
@@ -89,12 +79,6 @@ def loaded_authorities(cluster):
 
 def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def pod_names(cluster):
-    """The names of servers inside, and the addresses to which they lead."""
-    inside = f"valkey-{cluster.name}.{cluster.namespace}.svc"
-    return {f"{pod['metadata']['name']}.{inside}": pod["status"]["podIP"] for pod in cluster.pods()}
 
 
 def test_certificates_and_authorities_change_under_clients_outside_that_verify_them(new_cluster, api, hosts, trust, names):

@@ -32,8 +32,8 @@ def step(wanted: ExternalService, live: Service | None, observed: Observed) -> E
     waiting = frozenset(changing[1:] if followed else changing)
     ports = tuple(port for port in wanted.ports if port.target not in waiting)
     taken = {port.name for port in ports}
-    kept = tuple(as_it_is(port) for port in live.ports if port.target in waiting and port.name not in taken)
-    return replace(wanted, ports=(*ports, *kept))
+    kept = (as_it_is(port) for port in live.ports if port.target in waiting and port.name not in taken)
+    return replace(wanted, ports=beside(ports, kept))
 
 
 def has_followed(live: Service, observed: Observed) -> bool:
@@ -43,6 +43,13 @@ def has_followed(live: Service, observed: Observed) -> bool:
     if names.SERVING in live.selector:
         up &= {names.container_port(index) for index, pod in observed.pods.items() if pod.serving}
     return {port.name for port in live.ports if port.target in up} <= served <= {port.name for port in live.ports}
+
+
+def beside(new: Iterable[ServicePort], kept: Iterable[ServicePort]) -> tuple[ServicePort, ...]:
+    """New ports with those that are kept; one whose number is in use comes when that is free."""
+    kept = tuple(kept)
+    in_use = {port.port for port in kept}
+    return (*(port for port in new if port.port not in in_use), *kept)
 
 
 def as_it_is(port: AllocatedPort) -> ServicePort:

@@ -22,18 +22,18 @@ def kind_of(name: str) -> str:
 def settled(live: Service | None, name: str, *, preferred: int, taken: set[int]) -> tuple[str, int]:
     """The name and number of a port that a user chooses the number of: `lb-0` with the preferred number, read back where it exists.
 
-    A port never moves. When the user asks for another number the port with the new one gets a name of its own (`lb-0-p7000`) and stands
-    beside the old one until nobody holds the old endpoint any more. A port that has a number only because the preferred one was `taken`
-    by another port of the Service is not moved to the preferred one either.
+    A port never moves. When the user asks for another number the port for that gets a name of its own (`lb-0-p7000`) and stands beside the
+    old one until nobody holds the old endpoint any more. So does a port that has another number than the preferred one, since that was
+    `taken` by another port of the Service: its name tells what it was made for, also when that number becomes free.
     """
     moved = f"{name}-p{preferred}"
     ports = {port.name: port.port for port in live.ports} if live is not None else {}
     if moved in ports:
         return moved, ports[moved]
-    if name in ports and (ports[name] == preferred or preferred in taken):
-        return name, ports[name]
-    number = free(preferred, taken | set(ports.values()) if name in ports else taken)
-    return (moved if name in ports else name), number
+    if ports.get(name) == preferred:
+        return name, preferred
+    number = free(preferred, taken | set(ports.values()))
+    return (name if number == preferred and name not in ports else moved), number
 
 
 def free(preferred: int, taken: set[int]) -> int:

@@ -50,15 +50,17 @@ def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
 
 
 def _endpoint(observed: Observed, index: NodeIndex) -> Announcement | Missing:
-    cluster = observed.cluster
-    if by_node(cluster):
-        name, place = names.node_service(cluster.name, index), _node_port(index)
-    else:
-        name, place = names.shard_service(cluster.name, index.shard), SHARD
+    cluster, number = observed.cluster, observed.cluster.spec.external_access.port
+    name = names.node_service(cluster.name, index) if by_node(cluster) else names.shard_service(cluster.name, index.shard)
     service = observed.services.get(name)
-    number = cluster.spec.external_access.port
-    if service is None or service.deleting or not _has(service, place, number):
+    found = next((port for port in service.ports if port.port == number), None) if service is not None else None
+    if service is None or service.deleting or found is None:
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} does not have port {number} yet")
+    if not by_node(cluster) and ports.kind_of(found.name) != "sni":
+        return Missing(
+            Reason.ALLOCATING_PORTS,
+            f"port {number} of Service {name} leads to one node, for clients with endpoints of before: set another spec.externalAccess.advertisedPort",
+        )
     host = hosts.host(observed, index, ())
     return host if isinstance(host, Missing) else Announcement(host.name, number, host.ipv4, host.ipv6)
 
@@ -68,7 +70,7 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     cluster = observed.cluster
     number = cluster.spec.external_access.port
     service = observed.services.get(names.bootstrap_service(cluster.name))
-    if service is None or not _has(service, BOOTSTRAP, number):
+    if service is None or not any(port.port == number and port.target == names.CLIENT_PORT for port in service.ports):
         return ()
     host = hosts.bootstrap(cluster)
     if host is not None:
@@ -82,11 +84,12 @@ def _node_port(index: NodeIndex) -> str:
 
 
 def _port(cluster: Cluster, live: Service | None, place: str) -> ServicePort:
-    """The advertised port, which is the Service's own too, so that the same name works inside when it leads to the ClusterIP."""
-    others = {port.port for port in live.ports if ports.kind_of(port.name) != "sni"} if live is not None else set()
-    name, number = ports.settled(live, place, preferred=cluster.spec.external_access.port, taken=others)
+    """The advertised port, which is the Service's own too, so that the same name works inside when it leads to the ClusterIP.
+
+    Another number than the one that is there gets a name of its own, so that both can be there for a while.
+    """
+    number = cluster.spec.external_access.port
+    held = {port.name: port.port for port in live.ports} if live is not None else {}
+    moved = f"{place}-p{number}"
+    name = moved if moved in held or held.get(place, number) != number else place
     return ServicePort(name, number, names.CLIENT_PORT)
-
-
-def _has(service: Service, place: str, number: int) -> bool:
-    return any(port.port == number and (port.name == place or port.name.startswith(f"{place}-p")) for port in service.ports)

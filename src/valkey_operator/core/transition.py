@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.api.external_access import ExternalAccessType, LoadBalancerScope
 from valkey_operator.core import names
 from valkey_operator.core.exposure import exposure
-from valkey_operator.core.port_steps import as_it_is, step
+from valkey_operator.core.port_steps import as_it_is, beside, step
 
 if TYPE_CHECKING:
     from valkey_operator.core.observed import AllocatedPort, Cluster, Observed, Service
@@ -86,7 +86,7 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
     """
     if live is None:
         return wanted
-    merged = replace(wanted, ports=(*wanted.ports, *map(as_it_is, old)))
+    merged = replace(wanted, ports=beside(wanted.ports, map(as_it_is, old)))
     targets = [*(port.target for port in merged.ports), *(port.target for port in _old_ports(wanted, live))]
     if wanted.shard is None or wanted.role == "node" or not any(isinstance(target, str) for target in targets):
         return merged

@@ -4,7 +4,7 @@ from unit.core.given import observed, service
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.port_steps import has_followed, step
+from valkey_operator.core.port_steps import beside, has_followed, step
 from valkey_operator.core.service_parts import shard_service
 
 NP_0, NP_1 = AllocatedPort("np-0", 31200, 31200, "valkey-0-0"), AllocatedPort("np-1", 31300, 31300, "valkey-0-1")
@@ -40,6 +40,13 @@ def test_the_next_pod_waits_until_kubernetes_has_followed():
 def test_a_port_that_only_changes_its_number_does_not_wait():
     moved = replace(NP_0, port=6379)
     assert stepped((NP_0, NP_1), moved, NP_1, served=()) == ["np-0", "np-1"]
+
+
+def test_a_new_port_waits_for_the_number_of_one_that_is_kept():
+    new = ServicePort("sni-shard", 6380, 6379)
+    held, free = ServicePort("lb-0", 6380, "valkey-0-0"), ServicePort("lb-1", 6381, "valkey-0-1")
+    assert beside([new], [held, free]) == (held, free)
+    assert beside([new], [free]) == (new, free)
 
 
 def test_all_ports_of_a_new_service_are_there_at_once():

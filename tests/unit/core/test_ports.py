@@ -11,7 +11,7 @@ def test_a_new_port_has_the_preferred_number():
 
 
 def test_a_new_port_takes_the_lowest_free_number_above_a_taken_one():
-    assert ports.settled(None, "lb-0", preferred=6380, taken={6380, 6381}) == ("lb-0", 6382)
+    assert ports.settled(None, "lb-0", preferred=6380, taken={6380, 6381}) == ("lb-0-p6380", 6382)
 
 
 def test_a_port_that_exists_stays():
@@ -25,8 +25,9 @@ def test_another_number_stands_beside_the_old_one_under_a_name_of_its_own():
 
 
 def test_a_port_that_stood_aside_for_another_does_not_move_to_the_preferred_number():
-    live = service("orders-0", AllocatedPort("lb-0", 6381, None))
-    assert ports.settled(live, "lb-0", preferred=6380, taken={6380}) == ("lb-0", 6381)
+    live = service("orders-0", AllocatedPort("lb-0-p6380", 6381, None))
+    assert ports.settled(live, "lb-0", preferred=6380, taken={6380}) == ("lb-0-p6380", 6381)
+    assert ports.settled(live, "lb-0", preferred=6380, taken=set()) == ("lb-0-p6380", 6381)
 
 
 def test_a_port_with_a_name_of_its_own_is_found_again():

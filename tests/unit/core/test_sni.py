@@ -46,6 +46,23 @@ def test_nothing_is_an_endpoint_before_its_service_is_there():
     assert (endpoint.reason, endpoint.message) == ("AllocatingPorts", "Service orders-1-1 does not have port 6380 yet")
 
 
+def test_a_port_that_leads_there_already_serves_whatever_it_was_made_for():
+    live = service("orders-1-1", AllocatedPort("lb-1", 6380, 30001, "valkey-1-1"), kind="node", type_="LoadBalancer")
+    assert sni.endpoints(observed(BY_NODE, live))[NodeIndex(1, 1)] == Announcement("orders-1-1.example.com", 6380)
+    balancer = service("orders", AllocatedPort("lb-bootstrap", 6380, 30002, 6379), kind="bootstrap", type_="LoadBalancer")
+    hosted = {**BY_NODE, "bootstrapHost": "{name}.example.com"}
+    assert sni.bootstrap(observed(hosted, balancer)) == ("orders.example.com:6380",)
+
+
+def test_a_shards_port_that_leads_to_one_node_is_not_the_shards_endpoint():
+    live = service("orders-1", AllocatedPort("lb-0", 6380, 30001, "valkey-1-0"), type_="LoadBalancer")
+    endpoint = sni.endpoints(observed(BY_SHARD, live))[NodeIndex(1, 1)]
+    assert endpoint.reason == "AllocatingPorts"
+    assert endpoint.message == (
+        "port 6380 of Service orders-1 leads to one node, for clients with endpoints of before: set another spec.externalAccess.advertisedPort"
+    )
+
+
 def test_all_nodes_of_a_shard_have_the_shards_endpoint_where_hosts_do_not_tell_them_apart():
     live = service("orders-1", AllocatedPort("sni-shard", 6380, None), type_="ClusterIP")
     endpoints = sni.endpoints(observed(BY_SHARD, live))
@@ -53,7 +70,7 @@ def test_all_nodes_of_a_shard_have_the_shards_endpoint_where_hosts_do_not_tell_t
 
 
 def test_clients_begin_at_the_bootstrap_host_or_at_any_shard():
-    live = service("orders", AllocatedPort("sni-bootstrap", 6380, None), kind="bootstrap", type_="ClusterIP")
+    live = service("orders", AllocatedPort("sni-bootstrap", 6380, None, 6379), kind="bootstrap", type_="ClusterIP")
     assert sni.bootstrap(observed({**BY_NODE, "bootstrapHost": "{name}.example.com"}, live)) == ("orders.example.com:6380",)
     assert sni.bootstrap(observed(BY_NODE, live)) == (
         "orders-0-0.example.com:6380",

@@ -1,0 +1,263 @@
+"""Type Ingress: an SNI router of the user's passes connections on by the name that they ask for, all on one port."""
+
+import os
+import random
+import signal
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from authorities import authority
+from e2e import api as kinds
+from e2e import envoy, programs
+from e2e.operators import server_process
+from e2e.secured import pod_names, put
+from e2e.waiting import eventually
+
+A = authority("A")
+TLS = {"certificate": {"secretName": "web-cert"}}
+NODES = [(shard, node) for shard in range(3) for node in range(2)]
+BY_NODE = {
+    "type": "Ingress",
+    "advertisedHost": "{name}-{shard}-{node}.sni.example.com",
+    "announceWhen": "Always",
+    "drainSeconds": 3,
+}
+BY_SHARD = BY_NODE | {"advertisedHost": "{name}-{shard}.sni.example.com"}
+BALANCER = "198.18.100.21"
+"""Of shard 0 the balancer has this address and a 0, and so on."""
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """How clients outside are run: whom they trust, and what they resolve names by."""
+    led = {f"{ending}.sni.example.com": envoy.ADDRESS for ending in ("web", *(f"web-{shard}" for shard in range(3)))}
+    for shard, node in NODES:
+        led |= {
+            f"web-{shard}-{node}.sni.example.com": envoy.ADDRESS,
+            f"{node}-{shard}-web.sni.example.com": envoy.ADDRESS,
+            f"web-{shard}-{node}.np.example.com": "198.18.0.12",
+            f"web-{shard}-{node}.lb.example.com": f"{BALANCER}{shard}",
+        }
+    hosts, trust = tmp_path / "hosts", tmp_path / "ca.crt"
+    hosts.write_text("".join(f"{address} {name}\n" for name, address in (led | {"localhost": "127.0.0.1"}).items()))
+    trust.write_text(A.certificate)
+    return {"hosts": hosts, "trust": trust}
+
+
+@pytest.fixture
+def router(tmp_path):
+    """An Envoy that leads nowhere yet."""
+    directory = tmp_path / "envoy"
+    directory.mkdir()
+    with envoy.Envoy(directory) as running:
+        yield running
+
+
+@pytest.fixture
+def web(new_cluster, api, outside):
+    """Makes the cluster, with a certificate that covers all names."""
+    inside = f"valkey-web.{new_cluster.namespace}.svc"
+    names = [inside, f"*.{inside}", *(f"*.{kind}.example.com" for kind in ("sni", "np", "lb"))]
+    put(api, new_cluster.namespace, A.issue(*names).secret(A))
+
+    def make(external, **spec):
+        return new_cluster(external=external, trust=outside["trust"], tls=TLS, **spec)
+
+    return make
+
+
+def places(cluster, hosts_of):
+    """Where each of these names should lead, by the name of its Service, once all of them are there."""
+
+    def are_there(found):
+        ips = {item["metadata"]["name"]: item["spec"]["clusterIP"] for item in found}
+        return set(hosts_of.values()) <= ips.keys() and {host: (ips[name], envoy.PORT) for host, name in hosts_of.items()}
+
+    return cluster.api.until(kinds.SERVICE, cluster.namespace, are_there, labels=cluster.labels, what="Services of the router")
+
+
+def by_node(cluster, template="web-{shard}-{node}.sni.example.com"):
+    """A name for each node."""
+    names = {template.format(shard=shard, node=node): f"web-{shard}-{node}" for shard, node in NODES}
+    return places(cluster, names | {"web.sni.example.com": "web"})
+
+
+def by_shard(cluster):
+    """A name for each shard."""
+    return places(cluster, {f"web-{shard}.sni.example.com": f"web-{shard}" for shard in range(3)})
+
+
+def seeds(cluster):
+    """Where clients begin: at the primaries."""
+    return [shard["address"] for shard in cluster.status()["externalAccess"]["endpoints"]]
+
+
+def test_each_name_leads_to_its_node_and_clients_work_through_failovers(web, router, outside):
+    """Stories 1 and 9, and half of the figures: a name stays its node's."""
+    cluster = web(BY_NODE | {"bootstrapHost": "web.sni.example.com"})
+    router.lead(by_node(cluster))
+    cluster.wait_until_ready()
+    assert cluster.bootstrap() == ["web.sni.example.com:6380"]
+    ids = cluster.ids()
+    expected = {
+        f"web-{shard}-{node}.sni.example.com:6380": ids[f"valkey-web-{shard}-{node}-0"] for shard, node in cluster.endpoints()
+    }
+    assert len(expected) == 6
+    assert programs.node_ids(list(expected), login=cluster.login(), **outside) == expected
+
+    cluster.make_first_nodes_primaries()
+    endpoints = {place: node["address"] for place, node in cluster.endpoints().items()}
+    with ExitStack() as stack:
+        loads = [
+            stack.enter_context(
+                programs.load(library, login=cluster.login("default"), prefix=library, seeds=cluster.bootstrap(), **outside)
+            )
+            for library in ("valkey-py", "glide")
+        ]
+        cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
+        eventually(lambda: cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0", what="node 0-1 to be the primary")
+        cluster.api.delete(kinds.POD, "valkey-web-1-0-0", cluster.namespace)
+        cluster.wait_for("Ready", "False")
+        cluster.wait_until_ready()
+        reports = [load.stop() for load in loads]
+    for report in reports:
+        assert report["lost"] == []
+        assert report["failures"] < 10, report["complaints"]
+    assert {place: node["address"] for place, node in cluster.endpoints().items()} == endpoints
+    reached = programs.node_ids(list(endpoints.values()), login=cluster.login(), **outside)
+    assert sorted(reached.values()) == sorted(cluster.ids().values())
+
+
+def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_failover(web, router, outside):
+    """Shard-addressed: the label moves, and clients of the old primary are sent away until they reach the new one."""
+    cluster = web(BY_SHARD)
+    router.lead(by_shard(cluster))
+    cluster.wait_until_ready()
+    warning = cluster.wait_for("ConfigurationWarning", reason="ReplicasNotReachable")
+    assert "clients outside reach primaries only: add {node} to it" in warning["message"]
+    assert {node["address"] for node in cluster.endpoints().values()} == {f"web-{n}.sni.example.com:6380" for n in range(3)}
+    assert cluster.services()["web-0"]["spec"]["selector"]["valkey.io/role"] == "primary"
+    cluster.make_first_nodes_primaries()
+
+    def leads_to(shard, node):
+        address = "web-0.sni.example.com:6380"
+        reached = programs.node_ids([address], login=cluster.login(), **outside)[address]
+        return reached == cluster.ask(cluster.pod(shard, node), "CLUSTER MYID")
+
+    with ExitStack() as stack:
+        loads = [
+            stack.enter_context(
+                programs.load(library, login=cluster.login("default"), prefix=library, seeds=seeds(cluster), **outside)
+            )
+            for library in ("valkey-py", "glide")
+        ]
+        cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
+        eventually(lambda: leads_to(0, 1), what="web-0 to lead to the new primary")
+        assert cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0"
+        time.sleep(3)  # the old primary sends clients away for so long; all work again after it
+        os.kill(server_process(cluster.pod(0, 1)), signal.SIGKILL)
+        eventually(lambda: leads_to(0, 0), what="web-0 to lead to the one that took over")
+        cluster.wait_until_ready()
+        reports = [load.stop() for load in loads]
+    for report in reports:
+        assert report["lost"] == []
+        assert report["worst_gap"] < 5, report["complaints"]  # who is caught in a loop of redirects never gets out of it
+
+
+def test_no_request_fails_while_the_type_and_the_names_change(web, router, outside):
+    """Story 8, between the SNI router, node ports and load balancers: every pair that is told can be dialled, no pod is restarted."""
+    ports = BY_NODE | {"type": "NodePort", "advertisedHost": "{name}-{shard}-{node}.np.example.com"}
+    balancers = {"type": "LoadBalancer", "advertisedHost": "{name}-{shard}-{node}.lb.example.com"}
+    balancers["serviceAnnotations"] = {"sandbox.valkey.io/address": BALANCER + "{shard}"}
+    cluster = web(ports)
+    cluster.wait_until_ready()
+    identities = cluster.pod_identities()
+    login = cluster.login("default")
+    turned = "{node}-{shard}-web.sni.example.com"
+    changes = (
+        (BY_NODE, by_node),
+        (balancers, None),
+        (BY_NODE | {"advertisedHost": turned, "serviceAnnotations": None}, lambda made: by_node(made, turned)),
+        (BY_NODE, lambda made: by_node(made, turned) | by_node(made)),
+        (ports, None),
+    )
+    with ExitStack() as stack:
+        pods = [pod["status"]["podIP"] for pod in cluster.pods()]
+        sampler = stack.enter_context(programs.sampler(pods, login=cluster.login(), **outside, inside=pod_names(cluster)))
+        for number, (change, leads) in enumerate(changes):
+            loads = [
+                stack.enter_context(
+                    programs.load(library, login=login, prefix=f"{library}-{number}", seeds=seeds(cluster), **outside)
+                )
+                for library in ("valkey-py", "glide")
+            ]
+            cluster.external(**change)
+            if leads is not None:
+                router.lead(leads(cluster))
+            cluster.wait_until_ready()
+            for report in [load.stop() for load in loads]:
+                assert report["failures"] == 0, (change, report["complaints"])
+                assert report["lost"] == []
+            cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="old endpoints gone")
+        sampled = sampler.stop()
+    assert sampled["wrong"] == []
+    assert cluster.pod_identities() == identities
+    assert {service["spec"]["type"] for service in cluster.services().values()} == {"NodePort"}
+
+
+def test_clients_follow_from_one_name_per_node_to_one_per_shard_and_back(web, router, outside):
+    """A second Service carries the other selector meanwhile."""
+    cluster = web(BY_NODE)
+    router.lead(by_node(cluster))
+    cluster.wait_until_ready()
+    identities = cluster.pod_identities()
+    with ExitStack() as stack:
+        loads = [
+            stack.enter_context(
+                programs.load(
+                    library,
+                    login=cluster.login("default"),
+                    prefix=library,
+                    seeds=seeds(cluster),
+                    **outside,
+                    fresh_every=None,
+                )
+            )
+            for library in ("valkey-py", "glide")
+        ]
+        for template in (BY_SHARD, BY_NODE):
+            cluster.external(**template)
+            router.lead(by_node(cluster) | by_shard(cluster))
+            cluster.wait_until_ready()
+        reports = [load.stop() for load in loads]
+    for report in reports:
+        assert report["failures"] == 0, report["complaints"]
+        assert report["lost"] == []
+    assert cluster.pod_identities() == identities
+
+
+def test_an_operator_that_is_killed_at_any_moment_of_a_change_comes_to_the_same_end(web, process, router, outside):
+    """Story 17, for names and balancers."""
+    process.start()
+    cluster = web(BY_NODE | {"drainSeconds": 1}, shards=1)
+    router.lead(places(cluster, {f"web-0-{node}.sni.example.com": f"web-0-{node}" for node in range(2)}))
+    cluster.wait_until_ready()
+    identities = cluster.pod_identities()
+    for change in ({"type": "LoadBalancer", "advertisedHost": None}, BY_NODE | {"drainSeconds": 1}):
+        cluster.external(**change)
+        if change["type"] == "Ingress":
+            router.lead(places(cluster, {f"web-0-{node}.sni.example.com": f"web-0-{node}" for node in range(2)}))
+        for _ in range(4):
+            time.sleep(random.uniform(0.0, 1.5))  # any moment is as good
+            process.kill()
+            process.start()
+        cluster.wait_until_ready()
+        cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="old endpoints gone")
+    assert cluster.pod_identities() == identities
+    assert sorted(cluster.services()) == ["web", "web-0", "web-0-0", "web-0-1"]
+    addresses = [node["address"] for node in cluster.endpoints().values()]
+    assert sorted(addresses) == ["web-0-0.sni.example.com:6380", "web-0-1.sni.example.com:6380"]
+    reached = programs.node_ids(addresses, login=cluster.login(), **outside)
+    assert sorted(reached.values()) == sorted(cluster.ids().values())
