@@ -54,13 +54,13 @@ def operator(request, kubernetes, api):
 @pytest.fixture
 def without_nodes(api, operator):
     """The operator without the right to read Kubernetes nodes."""
-    rules = api.get(kinds.CLUSTER_operators.NAME, operators.NAME)["rules"]
+    rules = api.get(kinds.CLUSTER_ROLE, operators.NAME)["rules"]
     less = [rule for rule in rules if "nodes" not in rule["resources"]]
     assert len(less) == len(rules) - 1
-    api.patch(kinds.CLUSTER_operators.NAME, operators.NAME, None, {"rules": less})
+    api.patch(kinds.CLUSTER_ROLE, operators.NAME, None, {"rules": less})
     operator.restart()
     yield
-    api.patch(kinds.CLUSTER_operators.NAME, operators.NAME, None, {"rules": rules})
+    api.patch(kinds.CLUSTER_ROLE, operators.NAME, None, {"rules": rules})
     operator.restart()
 
 
