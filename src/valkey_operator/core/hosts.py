@@ -107,8 +107,7 @@ def host(observed: Observed, index: NodeIndex, behind: Sequence[str]) -> Host | 
         return Missing(
             Reason.NODE_ADDRESS_UNKNOWN,
             f"of what leads to node {index} ({', '.join(behind)}) nothing can be announced as a host"
-            + (f" to clients of {' and '.join(families)}" if families else "")
-            + ", which is a name or an IPv4 address: set spec.externalAccess.advertisedHost to a name that leads there",
+            f"{_for_clients_of(families)}, which is a name or an IPv4 address: set spec.externalAccess.advertisedHost to a name that leads there",
         )
     return Host(chosen, ipv4, ipv6)
 
@@ -120,9 +119,8 @@ def machine_addresses(observed: Observed) -> Mapping[str, tuple[str, ...]] | Mis
     that the Services do not have leads nowhere, so it does not count. Without the right to read nodes the pods' own `hostIPs` serve, which
     are internal addresses.
     """
-    families = wanted_families(observed.cluster) or {
-        family for service in observed.services.values() for family in service.families
-    }
+    told = wanted_families(observed.cluster)
+    families = told or {family for service in observed.services.values() if service.kind for family in service.families}
     pods = [pod for _, pod in sorted(observed.pods.items()) if pod.machine]
     wanted = [kind.value for kind in observed.cluster.spec.external_access.node_port.address_type]
     if observed.machines is None:
@@ -140,9 +138,13 @@ def machine_addresses(observed: Observed) -> Mapping[str, tuple[str, ...]] | Mis
             return found
     return Missing(
         Reason.NODE_ADDRESS_UNKNOWN,
-        f"Kubernetes nodes {', '.join(in_use)} have no address type of {', '.join(wanted)} in common: "
+        f"Kubernetes nodes {', '.join(in_use)} have no address type of {', '.join(wanted)} in common{_for_clients_of(told)}: "
         "set spec.externalAccess.nodePort.addressType to a type that all of them have, or spec.externalAccess.advertisedHost",
     )
+
+
+def _for_clients_of(families: Sequence[str]) -> str:
+    return f" for clients of {' and '.join(families)}" if families else ""
 
 
 def _host_ips(pods: Sequence[Pod], wanted: Sequence[str], families: Collection[str]) -> Mapping[str, tuple[str, ...]] | Missing:

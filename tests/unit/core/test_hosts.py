@@ -90,6 +90,12 @@ def test_no_type_in_common_says_what_to_do():
     )
 
 
+def test_no_address_of_the_wanted_families_says_so():
+    found = machine_addresses(seen({"ipFamilies": ["IPv6"]}))
+    assert isinstance(found, Missing)
+    assert "no address type of ExternalIP, InternalIP in common for clients of IPv6: set" in found.message
+
+
 def test_a_machine_that_was_not_seen_yet_is_waited_for():
     found = machine_addresses(seen(machines=machines(m1="internal=10.0.0.1")))
     assert found == Missing(Reason.NODE_ADDRESS_UNKNOWN, "Kubernetes node m2, m3 is not known yet")
@@ -147,7 +153,7 @@ def test_an_ipv6_address_alone_can_be_no_host():
 def test_for_clients_of_ipv6_an_ipv4_address_is_no_host():
     assert host(seen({"ipFamilies": ["IPv6"]}), INDEX, ("192.0.2.1", "2001:db8::1")) == Missing(
         Reason.NODE_ADDRESS_UNKNOWN,
-        "of what leads to node 1-1 (192.0.2.1, 2001:db8::1) nothing can be announced as a host to clients of IPv6, "
+        "of what leads to node 1-1 (192.0.2.1, 2001:db8::1) nothing can be announced as a host for clients of IPv6, "
         "which is a name or an IPv4 address: set spec.externalAccess.advertisedHost to a name that leads there",
     )
 
