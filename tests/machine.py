@@ -120,7 +120,7 @@ class Machine:
             "namespaces": "lsns -n -o TYPE,NS | sort",
             "files": "find /run /var/lib/cni /var/lib/kubelet /var/log/pods /var/log/containers /etc/cni 2>/dev/null | sort",
             "groups": "find /sys/fs/cgroup -type d | sort",
-            "settings": "cat /proc/sys/vm/overcommit_memory /proc/sys/kernel/panic /proc/sys/net/ipv4/ip_forward",
+            "settings": "cd /proc/sys; cat vm/overcommit_memory kernel/panic net/ipv4/ip_forward net/ipv6/conf/*/forwarding",
         }
         found = {name: self.run("sh", "-c", command).stdout.splitlines() for name, command in script.items()}
         return {"processes": self.processes(), **found}

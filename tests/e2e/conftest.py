@@ -61,6 +61,19 @@ def process(kubernetes, operator, tmp_path):
     operator.scale(1)
 
 
+@pytest.fixture
+def without_nodes(api, operator):
+    """The operator without the right to read Kubernetes nodes."""
+    rules = api.get(kinds.CLUSTER_ROLE, operators.NAME)["rules"]
+    less = [rule for rule in rules if "nodes" not in rule["resources"]]
+    assert len(less) == len(rules) - 1
+    api.patch(kinds.CLUSTER_ROLE, operators.NAME, None, {"rules": less})
+    operator.restart()
+    yield
+    api.patch(kinds.CLUSTER_ROLE, operators.NAME, None, {"rules": rules})
+    operator.restart()
+
+
 class Factory:
     """Makes ValkeyClusters in one namespace that enforces the Pod Security Standard `restricted`."""
 

@@ -2,23 +2,7 @@
 
 import pytest
 
-from e2e import api as kinds
 from e2e import programs
-
-ROLE = "valkey-operator"
-
-
-@pytest.fixture
-def without_nodes(api, operator):
-    """The operator without the right to read Kubernetes nodes."""
-    rules = api.get(kinds.CLUSTER_ROLE, ROLE)["rules"]
-    less = [rule for rule in rules if "nodes" not in rule["resources"]]
-    assert len(less) == len(rules) - 1
-    api.patch(kinds.CLUSTER_ROLE, ROLE, None, {"rules": less})
-    operator.restart()
-    yield
-    api.patch(kinds.CLUSTER_ROLE, ROLE, None, {"rules": rules})
-    operator.restart()
 
 
 @pytest.mark.usefixtures("without_nodes")

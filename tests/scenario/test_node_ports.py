@@ -227,3 +227,45 @@ def test_replaced_pods_keep_their_ports():
     assert story.node_ports() == PREFERRED
     assert story.told() == OUTSIDE
     assert all(len(numbers) == 1 for numbers in story.services.allocations.values())
+
+
+def families(story):
+    return {live.families for live in story.services.live.values()}
+
+
+def told_beside(story):
+    """The addresses that the first node announces beside its host."""
+    config = story.process(FIRST).config
+    return config["cluster-announce-client-ipv4"], config["cluster-announce-client-ipv6"]
+
+
+def test_a_second_family_is_told_beside_and_goes_when_clients_have_forgotten_it():
+    story = reached()
+    for number in (1, 2, 3):
+        story.outside.give(f"m{number}", ("InternalIP", f"192.0.2.1{number}"), ("InternalIP", f"2001:db8::{number}"))
+    story.run(3)
+    assert (families(story), told_beside(story)) == ({("IPv4",)}, ("192.0.2.11", ""))
+
+    story.access(**NODE_PORT, ipFamilies=["IPv6", "IPv4"], drainSeconds=5)
+    story.settle()
+    assert (families(story), told_beside(story)) == ({("IPv4", "IPv6")}, ("192.0.2.11", "2001:db8::1"))
+
+    story.access(**NODE_PORT, ipFamilies=["IPv4"], drainSeconds=5)
+    story.run(3)
+    assert (families(story), told_beside(story)) == ({("IPv4", "IPv6")}, ("192.0.2.11", ""))
+    story.settle()
+    assert families(story) == {("IPv4",)}
+    assert story.told() == OUTSIDE
+    story.witness.assert_announced()
+
+
+def test_a_first_family_that_is_not_wanted_any_more_is_told_and_everything_stays_announced():
+    story = reached()
+    story.access(**NODE_PORT, ipFamilies=["IPv6"])
+    story.run(10)
+    assert story.outside_is() == "ServiceConflict"
+    assert "add IPv4 to spec.externalAccess.ipFamilies" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
+    assert (families(story), story.told(), story.status.state) == ({("IPv4",)}, OUTSIDE, State.READY)
+    story.access(**NODE_PORT)
+    story.settle()
+    assert story.told() == OUTSIDE

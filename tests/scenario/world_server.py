@@ -166,7 +166,8 @@ class Process(Bus):
         for key, value in values.items():
             if key not in BUILT_IN or (key in SINCE_9 and self.version < (9,)):
                 raise CommandRefusedError(f"ERR Unknown option or number of arguments for CONFIG SET - '{key}'")
-            if ":" in value or (key == "shutdown-on-sigterm" and value == "failover" and self.version < (9,)):
+            is_ipv6_for_another = ":" in value and key != "cluster-announce-client-ipv6"
+            if is_ipv6_for_another or (key == "shutdown-on-sigterm" and value == "failover" and self.version < (9,)):
                 raise CommandRefusedError(f"ERR CONFIG SET failed - '{key}'")
         self.config |= values
         self._announce()

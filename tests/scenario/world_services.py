@@ -46,6 +46,7 @@ class LiveService:
     nobodys: set[str | int] = field(default_factory=set)
     """Pods, by the names of their container ports, whose slice is being rewritten for another pod."""
     ingress: tuple[Ingress, ...] = ()
+    families: tuple[str, ...] = ("IPv4",)
 
     def view(self) -> Service:
         """What the operator sees of it."""
@@ -63,6 +64,7 @@ class LiveService:
             ingress=self.ingress,
             balancing=self.wanted.balancing,
             traffic_policy=self.wanted.traffic_policy,
+            families=self.families,
         )
 
 
@@ -95,12 +97,17 @@ class Services:
             live = LiveService(replace(wanted, ports=()), uid=f"service-{self._uids}", created=self.timeline.moment)
         elif live.deleting:
             raise WriteRefusedError(f"Service {wanted.name} is being deleted")
+        families = wanted.ip_families or live.families
+        if self.live.get(wanted.name) is live and families[0] != live.families[0]:
+            raise WriteRefusedError(
+                f"spec.clusterIPs[0]: Invalid value: expected an {families[0]} value as indicated by `ipFamilies[0]`"
+            )
         given: dict[str, int] = {}
         ports = tuple(self._allocated(live, port, given, wanted.type) for port in wanted.ports)
         settled = replace(wanted, ports=ports)
         if self.live.get(wanted.name) is live and (live.wanted, live.node_ports) == (settled, given):
             return False
-        live.wanted, live.node_ports = settled, given
+        live.wanted, live.node_ports, live.families = settled, given, families
         self.live[wanted.name] = live
         for name, number in given.items():
             history = self.allocations.setdefault((wanted.name, name), [])

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from lightkube.resources.discovery_v1 import EndpointSlice
 from lightkube.types import PatchType
 
 from sandbox import balancing, views
+from sandbox.addresses import Address
 from sandbox.balancing import ServiceView, Wish
 from sandbox.commands import run
 
@@ -70,7 +71,7 @@ class Balancer:
     def _turn(self) -> float:
         """Bring everything in line once; returns the seconds until the next turn is due."""
         services = [self._view(service.to_dict()) for service in self._client.list(Service, namespace=ALL_NS)]
-        nodes = dict(filter(None, (views.ready_address(node.to_dict()) for node in self._client.list(Node))))
+        nodes = dict(filter(None, (views.ready_addresses(node.to_dict()) for node in self._client.list(Node))))
         slices = (piece.to_dict() for piece in self._client.list(EndpointSlice, namespace=ALL_NS))
         decision = balancing.decide(services, nodes=nodes, endpoints=views.endpoint_nodes(slices))
         set_routes(decision.routes)
@@ -99,9 +100,9 @@ class Balancer:
             print(complaint, flush=True)
 
 
-def set_routes(wanted: Mapping[IPv4Address, IPv4Address]) -> None:
+def set_routes(wanted: Mapping[Address, Address]) -> None:
     """The router has exactly these routes of ours: address to node."""
-    present = parse_routes(run("ip", "route", "show", "proto", ROUTING_PROTOCOL))
+    present = parse_routes("".join(run("ip", family, "route", "show", "proto", ROUTING_PROTOCOL) for family in ("-4", "-6")))
     changes = [
         f"route replace {address} via {via} proto {ROUTING_PROTOCOL}"
         for address, via in wanted.items()
@@ -112,12 +113,12 @@ def set_routes(wanted: Mapping[IPv4Address, IPv4Address]) -> None:
         run("ip", "-batch", "-", text="\n".join(changes) + "\n")
 
 
-def parse_routes(lines: str) -> dict[IPv4Address, IPv4Address]:
+def parse_routes(lines: str) -> dict[Address, Address]:
     """Address and next hop of each line of `ip route`."""
     routes = {}
     for line in lines.splitlines():
         words = line.split()
-        routes[IPv4Address(words[0])] = IPv4Address(words[words.index("via") + 1])
+        routes[ip_address(words[0])] = ip_address(words[words.index("via") + 1])
     return routes
 
 

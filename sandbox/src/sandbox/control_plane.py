@@ -9,7 +9,16 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from sandbox import kubeconfig, network, pki, processes
-from sandbox.addresses import API_SERVER_PORT, ETCD_PEER_PORT, ETCD_PORT, KUBERNETES_SERVICE, POD_NETWORK, ROUTER, SERVICE_NETWORK
+from sandbox.addresses import (
+    API_SERVER_PORT,
+    ETCD_PEER_PORT,
+    ETCD_PORT,
+    KUBERNETES_SERVICE,
+    POD_NETWORK,
+    ROUTER,
+    SERVICE_NETWORK,
+    both,
+)
 from sandbox.commands import attempt
 from sandbox.errors import SandboxError
 from sandbox.home import Home
@@ -46,7 +55,7 @@ class Place:
 
 
 LOOPBACK = Place(IPv4Address("127.0.0.1"))
-BEHIND_ROUTER = Place(ROUTER, network.ROUTER_NAMESPACE)
+BEHIND_ROUTER = Place(ROUTER.ipv4, network.ROUTER_NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +91,7 @@ def issue(home: Home, *, authority: pki.Authority, place: Place) -> Credentials:
         "kubernetes.default.svc",
         "127.0.0.1",
         str(KUBERNETES_SERVICE),
-        str(ROUTER),
+        str(ROUTER.ipv4),
     ]
     root = authority.issue("root", name="sandbox", groups=["system:masters"])
     kubeconfig.write(home.root_kubeconfig, server=place.server, authority=authority.pair, client=root)
@@ -130,7 +139,7 @@ def api_server_command(programs: Path, *, credentials: Credentials, place: Place
         f"--secure-port={API_SERVER_PORT}",
         # A loopback address can be nobody's endpoint: without nodes the `kubernetes` Service has none.
         *(["--endpoint-reconciler-type=none"] if alone else []),
-        f"--service-cluster-ip-range={SERVICE_NETWORK}",
+        f"--service-cluster-ip-range={both(SERVICE_NETWORK)}",
         f"--tls-cert-file={credentials.api_server.certificate}",
         f"--tls-private-key-file={credentials.api_server.key}",
         f"--client-ca-file={credentials.authority.certificate}",
@@ -165,7 +174,7 @@ def controller_manager_command(programs: Path, *, credentials: Credentials, plac
         f"--root-ca-file={credentials.authority.certificate}",
         f"--cluster-signing-cert-file={credentials.authority.certificate}",
         f"--cluster-signing-key-file={credentials.authority.key}",
-        f"--cluster-cidr={POD_NETWORK}",
+        f"--cluster-cidr={both(POD_NETWORK)}",
         f"--node-monitor-grace-period={NODE_GRACE}s",
     ]
 

@@ -49,13 +49,15 @@ def heal(home: Home, record: Owner, *, steps: Steps) -> None:
 
 def drop_rules(peer: int) -> str:
     """Rules in nftables' language that drop what comes from a node and its pods; they add to those for other peers."""
+    node, pods = addresses.node(peer), addresses.pods_of(peer)
     return f"""
 table inet {TABLE} {{
   chain prerouting {{
     type filter hook prerouting priority raw
   }}
 }}
-add rule inet {TABLE} prerouting ip saddr {{ {addresses.node(peer)}, {addresses.pods_of(peer)} }} drop
+add rule inet {TABLE} prerouting ip saddr {{ {node.ipv4}, {pods.ipv4} }} drop
+add rule inet {TABLE} prerouting ip6 saddr {{ {node.ipv6}, {pods.ipv6} }} drop
 """
 
 

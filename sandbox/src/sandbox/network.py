@@ -1,8 +1,8 @@
 """The network: a router, nodes behind it, this machine and the outside beside it.
 
-    machine ── 198.18.254.0/30 ──┐
-                                 router (control plane) ── 198.18.0.0/24 ── node-1, node-2, …
-    outside ── 198.18.255.0/30 ──┘
+    machine ── 198.18.254.0/30, 2001:2:0:254::/126 ──┐
+                                                     router (control plane) ── 198.18.0.0/24, 2001:2::/64 ── node-1, node-2, …
+    outside ── 198.18.255.0/30, 2001:2:0:255::/126 ──┘
 
 The router is a network namespace of its own, so that neither forwarding nor the firewall of this machine has to be touched:
 all that is added to the machine's own namespace is one link and the routes through it. Namespaces are bound to files in /run,
@@ -10,10 +10,23 @@ not to names of `ip netns`, for the same reason.
 """
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from sandbox import addresses
-from sandbox.addresses import LOAD_BALANCERS, MACHINE_LINK, MACHINE_ROUTES, NODE_NETWORK, OUTSIDE_LINK, ROUTER, SERVICE_NETWORK
+from sandbox.addresses import (
+    LOAD_BALANCERS,
+    MACHINE_LINK,
+    MACHINE_ROUTES,
+    NODE_NETWORK,
+    OUTSIDE_LINK,
+    ROUTER,
+    SERVICE_NETWORK,
+    Address,
+    Addresses,
+    Network,
+    Networks,
+)
 from sandbox.commands import attempt, run
 from sandbox.errors import SandboxError
 from sandbox.home import RUN
@@ -23,6 +36,8 @@ ROUTER_NAMESPACE = "router"
 OUTSIDE_NAMESPACE = "outside"
 MACHINE_INTERFACE = "valkey-sandbox"
 BRIDGE = "nodes"
+IPV6 = Path("/proc/sys/net/ipv6")
+ROUTE_TYPES = {"local", "broadcast", "anycast", "multicast", "unreachable", "blackhole", "prohibit", "throw"}
 
 
 def node_name(number: int) -> str:
@@ -42,45 +57,51 @@ def enter(namespace: str) -> list[str]:
 
 def create(nodes: int) -> None:
     """Lay the whole network for so many nodes."""
-    refuse_overlap(run("ip", "-4", "route", "show", "table", "all"))
+    if not IPV6.exists():
+        raise SandboxError(
+            "the kernel of this machine has no IPv6, which the sandbox's network needs: start it without ipv6.disable=1"
+        )
+    refuse_overlap("".join(run("ip", family, "route", "show", "table", "all") for family in ("-4", "-6")))
     NAMESPACES.mkdir(parents=True, exist_ok=True)
     names = [node_name(number) for number in range(1, nodes + 1)]
     for name in (ROUTER_NAMESPACE, OUTSIDE_NAMESPACE, *names):
         file(name).touch()
-        run("unshare", f"--net={file(name)}", "true")
+        # Nobody else is there who could have an address already, so addresses serve at once.
+        run("unshare", f"--net={file(name)}", "sh", "-c", f"echo 0 > {IPV6}/conf/default/accept_dad")
     router = file(ROUTER_NAMESPACE)
     _ip(
         None,
         f"link add {MACHINE_INTERFACE} type veth peer name machine netns {router}",
-        f"address add {MACHINE_LINK[2]}/{MACHINE_LINK.prefixlen} dev {MACHINE_INTERFACE}",
-        f"link set {MACHINE_INTERFACE} up",
     )
+    for setting in ("accept_dad", "disable_ipv6"):  # whatever this machine does at its other links
+        (IPV6 / "conf" / MACHINE_INTERFACE / setting).write_text("0")
+    _ip(None, *_addresses(MACHINE_LINK.at(2), MACHINE_LINK, MACHINE_INTERFACE), f"link set {MACHINE_INTERFACE} up")
     _ip(
         ROUTER_NAMESPACE,
         "link set lo up",
-        f"address add {MACHINE_LINK[1]}/{MACHINE_LINK.prefixlen} dev machine",
+        *_addresses(MACHINE_LINK.at(1), MACHINE_LINK, "machine"),
         "link set machine up",
         f"link add outside type veth peer name eth0 netns {file(OUTSIDE_NAMESPACE)}",
-        f"address add {OUTSIDE_LINK[1]}/{OUTSIDE_LINK.prefixlen} dev outside",
+        *_addresses(OUTSIDE_LINK.at(1), OUTSIDE_LINK, "outside"),
         "link set outside up",
         f"link add {BRIDGE} type bridge",
-        f"address add {ROUTER}/{NODE_NETWORK.prefixlen} dev {BRIDGE}",
+        *_addresses(ROUTER, NODE_NETWORK, BRIDGE),
         f"link set {BRIDGE} up",
     )
     _ip(
         OUTSIDE_NAMESPACE,
         "link set lo up",
-        f"address add {OUTSIDE_LINK[2]}/{OUTSIDE_LINK.prefixlen} dev eth0",
+        *_addresses(OUTSIDE_LINK.at(2), OUTSIDE_LINK, "eth0"),
         "link set eth0 up",
-        f"route add default via {OUTSIDE_LINK[1]}",
+        *_default_routes(OUTSIDE_LINK.at(1)),
     )
     for number in range(1, nodes + 1):
         _join(number, nodes=nodes)
     _forward(ROUTER_NAMESPACE)
     run(*enter(ROUTER_NAMESPACE), "nft", "-f", "-", text=outside_rules())
     # A Service's address is any node's business; the first takes what comes from this machine.
-    _ip(ROUTER_NAMESPACE, f"route add {SERVICE_NETWORK} via {addresses.node(1)}")
-    _ip(None, *(f"route add {network} via {MACHINE_LINK[1]}" for network in MACHINE_ROUTES))
+    _ip(ROUTER_NAMESPACE, *_routes(SERVICE_NETWORK, addresses.node(1)))
+    _ip(None, *(line for networks in MACHINE_ROUTES for line in _routes(networks, MACHINE_LINK.at(1))))
 
 
 def outside_rules() -> str:
@@ -90,12 +111,14 @@ def outside_rules() -> str:
 table inet sandbox {{
   chain forward {{
     type filter hook forward priority filter
-    iifname "outside" ip daddr {{ {first}-{last}, {LOAD_BALANCERS} }} accept
+    iifname "outside" ip daddr {{ {first.ipv4}-{last.ipv4}, {LOAD_BALANCERS.ipv4} }} accept
+    iifname "outside" ip6 daddr {{ {first.ipv6}-{last.ipv6}, {LOAD_BALANCERS.ipv6} }} accept
     iifname "outside" drop
   }}
   chain input {{
     type filter hook input priority filter
     iifname "outside" icmp type echo-request accept
+    iifname "outside" icmpv6 type {{ echo-request, nd-neighbor-solicit, nd-neighbor-advert }} accept
     iifname "outside" drop
   }}
 }}
@@ -106,11 +129,12 @@ def refuse_overlap(routes: str) -> None:
     """Raise if this machine has a route (lines of `ip route`) into a network that the sandbox would take."""
     for line in routes.splitlines():
         words = line.split()
-        target = words[1] if words[0] in {"local", "broadcast", "unreachable", "blackhole", "prohibit"} else words[0]
+        target = words[1] if words[0] in ROUTE_TYPES else words[0]
         if target == "default" or f"dev {MACHINE_INTERFACE}" in line:
             continue
-        for network in (*MACHINE_ROUTES, MACHINE_LINK):
-            if network.overlaps(addresses.network(target)):
+        present = addresses.network(target)
+        for network in (network for networks in (*MACHINE_ROUTES, MACHINE_LINK) for network in networks):
+            if present.version == network.version and present.overlaps(network):
                 raise SandboxError(f"this machine has a route into {network}, which the sandbox needs for itself: `{line.strip()}`")
 
 
@@ -146,27 +170,39 @@ def inhabitants() -> list[int]:
 
 def _join(number: int, *, nodes: int) -> None:
     """Connect one node with the router, and let everybody know the way to its pods."""
-    name, address = node_name(number), addresses.node(number)
+    name, own = node_name(number), addresses.node(number)
     _ip(
         ROUTER_NAMESPACE,
         f"link add {name} type veth peer name eth0 netns {file(name)}",
         f"link set {name} master {BRIDGE} up",
-        f"route add {addresses.pods_of(number)} via {address}",
+        *_routes(addresses.pods_of(number), own),
     )
     others = [other for other in range(1, nodes + 1) if other != number]
     _ip(
         name,
         "link set lo up",
-        f"address add {address}/{NODE_NETWORK.prefixlen} dev eth0",
+        *_addresses(own, NODE_NETWORK, "eth0"),
         "link set eth0 up",
-        f"route add default via {ROUTER}",
-        *(f"route add {addresses.pods_of(other)} via {addresses.node(other)}" for other in others),
+        *_default_routes(ROUTER),
+        *(line for other in others for line in _routes(addresses.pods_of(other), addresses.node(other))),
     )
     _forward(name)
 
 
 def _forward(namespace: str) -> None:
-    run(*enter(namespace), "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+    run(*enter(namespace), "sh", "-c", f"echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > {IPV6}/conf/all/forwarding")
+
+
+def _addresses(own: Iterable[Address], networks: Iterable[Network], device: str) -> list[str]:
+    return [f"address add {address}/{network.prefixlen} dev {device}" for address, network in zip(own, networks, strict=True)]
+
+
+def _routes(networks: Networks, via: Addresses) -> list[str]:
+    return [f"route add {network} via {hop}" for network, hop in zip(networks, via, strict=True)]
+
+
+def _default_routes(via: Addresses) -> list[str]:
+    return [f"route add default via {hop}" for hop in via]
 
 
 def _ip(namespace: str | None, *lines: str) -> None:

@@ -8,10 +8,10 @@ import os
 import shutil
 import socket
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from pathlib import Path
 
 from sandbox import addresses, control_groups, kubeconfig, network, node_files, pki, processes
+from sandbox.addresses import Addresses
 from sandbox.control_plane import Credentials, Place
 from sandbox.home import Home
 from sandbox.node_files import CONFIGURATION, CONTAINERD_SOCKET, PROGRAMS
@@ -67,8 +67,8 @@ class Node:
         return network.node_name(self.number)
 
     @property
-    def address(self) -> IPv4Address:
-        """Its InternalIP."""
+    def addresses(self) -> Addresses:
+        """Its InternalIPs."""
         return addresses.node(self.number)
 
     @property
@@ -97,10 +97,9 @@ class Node:
         (self.directory / "containerd.toml").write_text(node_files.containerd())
         (self.directory / "cni/10-sandbox.conflist").write_text(node_files.cni(pods))
         (self.directory / "kubelet.yaml").write_text(node_files.kubelet())
-        (self.directory / "kube-proxy.yaml").write_text(node_files.kube_proxy(self.name, self.address))
-        identity = authority.issue(
-            self.name, name=f"system:node:{self.name}", groups=["system:nodes"], hosts=[self.name, str(self.address)]
-        )
+        (self.directory / "kube-proxy.yaml").write_text(node_files.kube_proxy(self.name, self.addresses.ipv4))
+        hosts = [self.name, *map(str, self.addresses)]
+        identity = authority.issue(self.name, name=f"system:node:{self.name}", groups=["system:nodes"], hosts=hosts)
         for source, name in (
             (credentials.authority.certificate, "ca.crt"),
             (identity.certificate, "kubelet.crt"),
@@ -129,7 +128,7 @@ class Node:
             f"--config={CONFIGURATION}/kubelet.yaml",
             f"--kubeconfig={CONFIGURATION}/kubelet.kubeconfig",
             f"--hostname-override={self.name}",
-            f"--node-ip={self.address}",
+            f"--node-ip={addresses.both(self.addresses)}",
             f"--node-labels=topology.kubernetes.io/region=sandbox,topology.kubernetes.io/zone=zone-{self.number}",
         )
 

@@ -5,12 +5,12 @@ and Kubernetes' programs are in /run/programs.
 """
 
 import json
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 from typing import Any
 
 import yaml
 
-from sandbox.addresses import POD_NETWORK
+from sandbox.addresses import POD_NETWORK, Networks, both
 
 CONFIGURATION = "/run/node"
 PROGRAMS = "/run/programs"
@@ -48,7 +48,7 @@ state = "/run/containerd"
 """
 
 
-def cni(pods: IPv4Network) -> str:
+def cni(pods: Networks) -> str:
     """Pods hang on a bridge of their node; they are routed, not hidden behind it (JSON)."""
     bridge = {
         "type": "bridge",
@@ -56,7 +56,11 @@ def cni(pods: IPv4Network) -> str:
         "isGateway": True,
         "ipMasq": False,
         "hairpinMode": True,
-        "ipam": {"type": "host-local", "ranges": [[{"subnet": str(pods)}]], "routes": [{"dst": "0.0.0.0/0"}]},
+        "ipam": {
+            "type": "host-local",
+            "ranges": [[{"subnet": str(network)}] for network in pods],
+            "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}],
+        },
     }
     return json.dumps({"cniVersion": "0.4.0", "name": "sandbox", "plugins": [bridge]}, indent=2) + "\n"
 
@@ -103,7 +107,7 @@ def kube_proxy(name: str, address: IPv4Address) -> str:
             "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
             "kind": "KubeProxyConfiguration",
             "mode": "nftables",
-            "clusterCIDR": str(POD_NETWORK),
+            "clusterCIDR": both(POD_NETWORK),
             "hostnameOverride": name,
             "bindAddress": str(address),
             "clientConnection": {"kubeconfig": f"{CONFIGURATION}/kube-proxy.kubeconfig"},

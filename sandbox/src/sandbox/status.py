@@ -32,7 +32,7 @@ def is_whole(home: Home, record: Owner) -> bool:
 def _node(node: Node, *, is_ready: bool) -> str:
     if node.process() is None:
         return "is down"
-    words = ["Ready" if is_ready else "not Ready", str(node.address)]
+    words = ["Ready" if is_ready else "not Ready", *map(str, node.addresses)]
     if not node.is_whole():
         words.append("a daemon of it has ended: `sandbox up` starts it")
     if faults.is_parted(node.number):

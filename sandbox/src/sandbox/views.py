@@ -1,10 +1,11 @@
 """Kubernetes objects (as JSON) as the sandbox sees them. Pure."""
 
 from collections.abc import Iterable, Mapping
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from sandbox import balancing
+from sandbox.addresses import Addresses
 from sandbox.balancing import ServiceView, Wish
 
 Body = Mapping[str, Any]
@@ -16,10 +17,13 @@ def is_ready(node: Body) -> bool:
     return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
-def ready_address(node: Body) -> tuple[str, IPv4Address] | None:
-    """Name and InternalIP of a node that is ready, else None."""
-    addresses = [entry["address"] for entry in node.get("status", {}).get("addresses", []) if entry["type"] == "InternalIP"]
-    return (node["metadata"]["name"], IPv4Address(addresses[0])) if is_ready(node) and addresses else None
+def ready_addresses(node: Body) -> tuple[str, Addresses] | None:
+    """Name and InternalIPs of a node that is ready, else None."""
+    told = node.get("status", {}).get("addresses", [])
+    internal = [ip_address(entry["address"]) for entry in told if entry["type"] == "InternalIP"]
+    ipv4 = next((address for address in internal if isinstance(address, IPv4Address)), None)
+    ipv6 = next((address for address in internal if isinstance(address, IPv6Address)), None)
+    return (node["metadata"]["name"], Addresses(ipv4, ipv6)) if is_ready(node) and ipv4 and ipv6 else None
 
 
 def endpoint_nodes(slices: Iterable[Body]) -> dict[tuple[str, str], frozenset[str]]:
@@ -52,6 +56,7 @@ def service(body: Body, *, wish: Wish | None, waited: float) -> ServiceView:
         name=body["metadata"]["name"],
         wish=wish,
         ingress=() if is_foreign else tuple({name: entry[name] for name in known if name in entry} for entry in entries),
+        families=tuple(body["spec"].get("ipFamilies", ())),
         is_local=body["spec"].get("externalTrafficPolicy") == "Local",
         waited=waited,
     )

@@ -165,6 +165,7 @@ def service(obj: Object) -> Seen[observed.Service]:
                 allocate_node_ports=spec.get("allocateLoadBalancerNodePorts"),
             ),
             traffic_policy=spec.get("externalTrafficPolicy"),
+            families=tuple(spec.get("ipFamilies", ())),
         ),
     )
 

@@ -11,7 +11,7 @@ from valkey_operator.api.conditions import Reason
 from valkey_operator.core import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Cluster, Observed, Pod, Service
@@ -52,6 +52,16 @@ def first_of(addresses: Iterable[str], version: int) -> str:
     return next((address for address in addresses if family(address) == version), "")
 
 
+def of_families(addresses: Iterable[str], families: Collection[str]) -> tuple[str, ...]:
+    """The names, and the addresses of those families (`IPv4`, `IPv6`); all where no family is told."""
+    return tuple(text for text in addresses if not families or family(text) is None or f"IPv{family(text)}" in families)
+
+
+def wanted_families(cluster: Cluster) -> tuple[str, ...]:
+    """The families that clients outside use, as the user says; none where that is left to the Services."""
+    return tuple(family.value for family in cluster.spec.external_access.ip_families)
+
+
 def advertised(cluster: Cluster, index: NodeIndex) -> str | None:
     """The rendered `advertisedHost` of a node; None where the user left the host to the operator."""
     host = cluster.spec.external_access.advertised_host
@@ -80,9 +90,9 @@ def host(observed: Observed, index: NodeIndex, behind: Sequence[str]) -> Host | 
 
     An IPv6 literal cannot be announced as a host name (a server refuses the colons), only beside one.
     """
-    ipv4, ipv6 = first_of(behind, 4), first_of(behind, 6)
-    if _only_ipv6(observed):
-        ipv4 = ""
+    families = wanted_families(observed.cluster)
+    usable = of_families(behind, families)
+    ipv4, ipv6 = first_of(usable, 4), first_of(usable, 6)
     name = advertised(observed.cluster, index)
     if name is not None:
         wrong = template.host_mistakes(name)
@@ -92,54 +102,60 @@ def host(observed: Observed, index: NodeIndex, behind: Sequence[str]) -> Host | 
                 f"spec.externalAccess.advertisedHost renders as {name!r} for node {index}: it {wrong[0]}",
             )
         return Host(name, name if is_ipv4(name) else ipv4, ipv6)
-    chosen = ipv4 or next((address for address in behind if family(address) is None), "")
+    chosen = ipv4 or next((address for address in usable if family(address) is None), "")
     if not chosen:
         return Missing(
             Reason.NODE_ADDRESS_UNKNOWN,
-            f"node {index} has only IPv6 addresses ({', '.join(behind)}), which Valkey cannot announce as a host: "
-            "set spec.externalAccess.advertisedHost to a name that leads there",
+            f"of what leads to node {index} ({', '.join(behind)}) nothing can be announced as a host"
+            f"{_for_clients_of(families)}, which is a name or an IPv4 address: set spec.externalAccess.advertisedHost to a name that leads there",
         )
     return Host(chosen, ipv4, ipv6)
-
-
-def _only_ipv6(observed: Observed) -> bool:
-    families = [family.value for family in observed.cluster.spec.external_access.ip_families]
-    return families == ["IPv6"]
 
 
 def machine_addresses(observed: Observed) -> Mapping[str, tuple[str, ...]] | Missing:
     """The addresses of every Kubernetes node that runs pods of the cluster: of the first of the wanted types that all of them have.
 
-    Types are never mixed: one node's public and another's private address would not be reachable from one place. Without the right to
-    read nodes the pods' own `hostIPs` serve, which are internal addresses.
+    Types are never mixed: one node's public and another's private address would not be reachable from one place. An address of a family
+    that the Services do not have leads nowhere, so it does not count. Without the right to read nodes the pods' own `hostIPs` serve, which
+    are internal addresses.
     """
+    told = wanted_families(observed.cluster)
+    families = told or {family for service in observed.services.values() if service.kind for family in service.families}
     pods = [pod for _, pod in sorted(observed.pods.items()) if pod.machine]
     wanted = [kind.value for kind in observed.cluster.spec.external_access.node_port.address_type]
     if observed.machines is None:
-        return _host_ips(pods, wanted)
+        return _host_ips(pods, wanted, families)
     in_use = sorted({pod.machine for pod in pods if pod.machine})
     unknown = [name for name in in_use if name not in observed.machines]
     if unknown:
         return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"Kubernetes node {', '.join(unknown)} is not known yet")
     for kind in wanted:
-        found = {name: tuple(address for type_, address in observed.machines[name].addresses if type_ == kind) for name in in_use}
+        found = {
+            name: of_families((address for type_, address in observed.machines[name].addresses if type_ == kind), families)
+            for name in in_use
+        }
         if all(found.values()):
             return found
     return Missing(
         Reason.NODE_ADDRESS_UNKNOWN,
-        f"Kubernetes nodes {', '.join(in_use)} have no address type of {', '.join(wanted)} in common: "
+        f"Kubernetes nodes {', '.join(in_use)} have no address type of {', '.join(wanted)} in common{_for_clients_of(told)}: "
         "set spec.externalAccess.nodePort.addressType to a type that all of them have, or spec.externalAccess.advertisedHost",
     )
 
 
-def _host_ips(pods: Sequence[Pod], wanted: Sequence[str]) -> Mapping[str, tuple[str, ...]] | Missing:
+def _for_clients_of(families: Sequence[str]) -> str:
+    return f" for clients of {' and '.join(families)}" if families else ""
+
+
+def _host_ips(pods: Sequence[Pod], wanted: Sequence[str], families: Collection[str]) -> Mapping[str, tuple[str, ...]] | Missing:
     if "InternalIP" not in wanted:
         return Missing(
             Reason.NODE_ADDRESS_UNKNOWN,
             "the operator may not read Kubernetes nodes, so that it knows only their internal addresses: "
             "allow it to get, list and watch nodes, or add InternalIP to spec.externalAccess.nodePort.addressType",
         )
-    return {pod.machine: pod.host_ips for pod in pods if pod.machine and pod.host_ips}
+    found = {pod.machine: of_families(pod.host_ips, families) for pod in pods if pod.machine}
+    return {machine: addresses for machine, addresses in found.items() if addresses}
 
 
 def balancer_addresses(service: Service) -> tuple[str, ...]:

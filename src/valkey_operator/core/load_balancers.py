@@ -11,7 +11,7 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement, Balancing
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.service_parts import bootstrap_service, node_service, shard_service
+from valkey_operator.core.service_parts import bootstrap_service, fixed_family, node_service, shard_service
 from valkey_operator.core.times import stamp
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def _endpoint(observed: Observed, index: NodeIndex, wanted: Mapping[str, Externa
     port = _read_back(service, wanted[name], names.container_port(index))
     if service is None or service.deleting or port is None or service.type != "LoadBalancer":
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} has no port for node {index} yet")
+    if (fixed := fixed_family(observed.cluster, service)) is not None:
+        return fixed
     addresses = hosts.balancer_addresses(service)
     if not addresses:
         said = observed.service_warnings.get(name, "")
@@ -73,7 +75,8 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     if service is None or port is None or not service.ingress:
         return ()
     host = hosts.bootstrap(cluster)
-    listed = (host,) if host is not None else hosts.balancer_addresses(service)
+    given = hosts.of_families(hosts.balancer_addresses(service), hosts.wanted_families(cluster))
+    listed = (host,) if host is not None else given
     return tuple(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in listed)
 
 

@@ -14,7 +14,7 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.service_parts import bootstrap_service, shard_service
+from valkey_operator.core.service_parts import bootstrap_service, fixed_family, shard_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,9 +69,12 @@ def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
 
 def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, tuple[str, ...]] | Missing) -> Announcement | Missing:
     name = names.shard_service(observed.cluster.name, index.shard)
-    port = allocated(observed.services.get(name), port_name(index.node))
-    if port is None:
+    service = observed.services.get(name)
+    port = allocated(service, port_name(index.node))
+    if service is None or port is None:
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} has no node port for node {index} yet")
+    if (fixed := fixed_family(observed.cluster, service)) is not None:
+        return fixed
     pod = observed.pods.get(index)
     machine = pod.machine if pod is not None else None
     known = addresses.get(machine, ()) if machine is not None and not isinstance(addresses, Missing) else ()
@@ -81,15 +84,16 @@ def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, tupl
         if isinstance(addresses, Missing):
             return addresses
         return Missing(Reason.NODE_ADDRESS_UNKNOWN, f"Kubernetes node {machine}, which runs node {index}, has no address yet")
-    host = hosts.host(observed, index, known)
+    host = hosts.host(observed, index, hosts.of_families(known, service.families))
     return host if isinstance(host, Missing) else Announcement(host.name, port, host.ipv4, host.ipv6)
 
 
 def bootstrap(observed: Observed) -> tuple[str, ...]:
     """The bootstrap host, else up to three Kubernetes nodes that run pods which serve."""
     cluster = observed.cluster
-    port = allocated(observed.services.get(names.bootstrap_service(cluster.name)), BOOTSTRAP)
-    if port is None:
+    service = observed.services.get(names.bootstrap_service(cluster.name))
+    port = allocated(service, BOOTSTRAP)
+    if service is None or port is None:
         return ()
     host = hosts.bootstrap(cluster)
     if host is not None:
@@ -97,8 +101,9 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     addresses = hosts.machine_addresses(observed)
     if isinstance(addresses, Missing):
         return ()
-    serving = sorted({pod.machine for pod in observed.pods.values() if pod.machine and pod.serving and pod.machine in addresses})
-    return tuple(f"{_first(addresses[machine])}:{port}" for machine in serving[:_BOOTSTRAP_ADDRESSES])
+    served = {machine: hosts.of_families(known, service.families) for machine, known in addresses.items()}
+    serving = sorted({pod.machine for pod in observed.pods.values() if pod.machine and pod.serving and served.get(pod.machine)})
+    return tuple(f"{_first(served[machine])}:{port}" for machine in serving[:_BOOTSTRAP_ADDRESSES])
 
 
 def _first(addresses: tuple[str, ...]) -> str:

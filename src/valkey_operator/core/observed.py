@@ -149,6 +149,8 @@ class Service:
     """Of a load balancer: the addresses that it was given."""
     balancing: Balancing = field(default_factory=Balancing)
     traffic_policy: str | None = None
+    families: tuple[str, ...] = ()
+    """`IPv4`, `IPv6`, in Kubernetes' order; the first never changes. Empty: not told."""
 
     def port(self, name: str) -> AllocatedPort | None:
         """The port of that name, None where it has none."""

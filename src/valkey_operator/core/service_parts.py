@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from valkey_operator.api import template
-from valkey_operator.core import names
+from valkey_operator.api.conditions import Reason
+from valkey_operator.core import hosts, names
+from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Balancing
 from valkey_operator.core.plan import ExternalService, ServiceRole
 
 if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Cluster
+    from valkey_operator.core.observed import Cluster, Service
     from valkey_operator.core.plan import ServicePort
 
 
@@ -90,5 +92,18 @@ def _as_told(service: ExternalService, cluster: Cluster, *, shard: int | None = 
             if not template.placeholders(value) & unknown
         },
         traffic_policy=policy.value if policy is not None else None,
-        ip_families=tuple(family.value for family in access.ip_families),
+        ip_families=hosts.wanted_families(cluster),
+    )
+
+
+def fixed_family(cluster: Cluster, service: Service) -> Missing | None:
+    """What to do about a Service whose first family is not wanted: Kubernetes keeps it as long as the Service lives. None where there is no need."""
+    wanted = hosts.wanted_families(cluster)
+    if not wanted or not service.families or service.families[0] in wanted:
+        return None
+    first = service.families[0]
+    return Missing(
+        Reason.SERVICE_CONFLICT,
+        f"Service {service.name} has {first} as its first family for as long as it lives: add {first} to "
+        "spec.externalAccess.ipFamilies, or set spec.externalAccess.enabled to false until the Service is gone",
     )

@@ -11,7 +11,7 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.service_parts import bootstrap_service, node_service, shard_service
+from valkey_operator.core.service_parts import bootstrap_service, fixed_family, node_service, shard_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +61,8 @@ def _endpoint(observed: Observed, index: NodeIndex) -> Announcement | Missing:
             Reason.ALLOCATING_PORTS,
             f"port {number} of Service {name} leads to one node, for clients with endpoints of before: set another spec.externalAccess.advertisedPort",
         )
+    if (fixed := fixed_family(cluster, service)) is not None:
+        return fixed
     host = hosts.host(observed, index, ())
     return host if isinstance(host, Missing) else Announcement(host.name, number, host.ipv4, host.ipv6)
 

@@ -29,7 +29,7 @@ class Services:
     ensured: tuple[ExternalService, ...]
     removed: tuple[Service, ...]
     leftovers: tuple[str, ...]
-    """`service` or `service:port` of what the present spec does not want."""
+    """`service`, `service:port` or `service:family` of what the present spec does not want."""
 
 
 def wanted_services(observed: Observed) -> tuple[ExternalService, ...]:
@@ -47,7 +47,10 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
     old = {name: _old_ports(service, live.get(name)) for name, service in wanted.items()}
     return Services(
         ensured=tuple(
-            _in_place(service, live.get(name), () if drained else old[name], observed, topology)
+            replace(
+                _in_place(service, live.get(name), () if drained else old[name], observed, topology),
+                ip_families=_families(service, live.get(name), drained=drained),
+            )
             for name, service in wanted.items()
             if not (name in live and live[name].deleting)
         ),
@@ -55,6 +58,12 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
         leftovers=(
             *(service.name for service in unwanted),
             *(f"{name}:{port.name}" for name, listed in old.items() for port in listed),
+            *(
+                f"{name}:{family}"
+                for name, service in wanted.items()
+                for family in _families(service, live.get(name), drained=False)
+                if family not in _families(service, live.get(name), drained=True)
+            ),
         ),
     )
 
@@ -76,6 +85,19 @@ def _in_place(
     if live is None or in_the_end >= {port.name for port in changed.ports} or _WIDTH.index(live.type) <= _WIDTH.index(wanted.type):
         return changed
     return replace(changed, type=live.type, balancing=live.balancing, traffic_policy=live.traffic_policy)
+
+
+def _families(wanted: ExternalService, live: Service | None, *, drained: bool) -> tuple[str, ...]:
+    """The families of a Service as they should be now: Kubernetes keeps the first one, and one that clients still use goes last of all.
+
+    A first one that is not wanted at all is told elsewhere: until somebody decides, the Service stays as it is.
+    """
+    if live is None or not wanted.ip_families or not live.families:
+        return wanted.ip_families
+    first = live.families[0]
+    if first not in wanted.ip_families:
+        return live.families
+    return tuple(dict.fromkeys((first, *wanted.ip_families, *(() if drained else live.families))))
 
 
 def _with_old(wanted: ExternalService, live: Service | None, old: tuple[AllocatedPort, ...], topology: Topology) -> ExternalService:

@@ -27,6 +27,11 @@ apiVersion: v1
 kind: Service
 metadata: {name: some}
 spec: {type: NodePort, selector: {app: some}, ports: [{port: 6379}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: dual}
+spec: {type: NodePort, ipFamilyPolicy: RequireDualStack, selector: {app: some}, ports: [{port: 6379}]}
 """
 ASK = """
 import socket, sys
@@ -56,13 +61,20 @@ class Place:
         """Whether a server answers a client outside at that address."""
         return self.kubernetes.outside(sys.executable, "-c", ASK, str(address), str(port)).stdout.strip() == "+PONG"
 
-    def load_balancer(self, name, **annotations):
+    def load_balancer(self, name, *, families=("IPv4",), **annotations):
         """Make or change a Service of type LoadBalancer."""
+        policy = "RequireDualStack" if len(families) > 1 else "SingleStack"
         body = {
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": {"name": name, "annotations": {f"sandbox.valkey.io/{key}": value for key, value in annotations.items()}},
-            "spec": {"type": "LoadBalancer", "selector": {"app": "some"}, "ports": [{"port": 6379}]},
+            "spec": {
+                "type": "LoadBalancer",
+                "ipFamilies": list(families),
+                "ipFamilyPolicy": policy,
+                "selector": {"app": "some"},
+                "ports": [{"port": 6379}],
+            },
         }
         self.kubectl("apply", "--filename", "-", text=json.dumps(body))
 

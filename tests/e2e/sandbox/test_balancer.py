@@ -55,6 +55,32 @@ def test_several_addresses_all_answer(place, until):
         until(lambda address=entry["ip"]: place.answers_outside(address))
 
 
+def test_addresses_are_of_the_families_that_the_service_has(place, until):
+    place.load_balancer("six", families=["IPv6"])
+    place.load_balancer("both", families=["IPv4", "IPv6"], count="2")
+
+    until(lambda: place.ingress("six") and place.ingress("both"))
+    six, both = ([entry["ip"] for entry in place.ingress(name)] for name in ("six", "both"))
+    assert [_pool(address) for address in six] == ["2001:2:0:100::"]
+    assert [_pool(address) for address in both] == ["198.18.100.", "198.18.100.", "2001:2:0:100::", "2001:2:0:100::"]
+    for address in six + both:
+        until(lambda address=address: place.answers_outside(address))
+
+
+def test_a_service_that_is_given_a_second_family_keeps_its_address(place, until):
+    place.load_balancer("growing")
+    until(lambda: place.ingress("growing"))
+    (before,) = place.ingress("growing")
+
+    place.load_balancer("growing", families=["IPv4", "IPv6"])
+
+    until(lambda: len(place.ingress("growing")) == 2)
+    first, second = place.ingress("growing")
+    assert first == before
+    until(lambda: place.answers_outside(second["ip"]))
+    until(lambda: place.answers_outside(first["ip"]))
+
+
 def test_with_local_traffic_the_route_leads_to_a_node_that_has_an_endpoint(place, until):
     place.load_balancer("local")
     place.kubectl("patch", "service", "local", "--patch", '{"spec": {"externalTrafficPolicy": "Local"}}')
@@ -62,3 +88,7 @@ def test_with_local_traffic_the_route_leads_to_a_node_that_has_an_endpoint(place
     until(lambda: place.ingress("local"))
     (entry,) = place.ingress("local")
     until(lambda: place.answers_outside(entry["ip"]))
+
+
+def _pool(address):
+    return next((pool for pool in ("198.18.100.", "2001:2:0:100::") if address.startswith(pool)), address)

@@ -37,18 +37,22 @@ def machine(tmp_path_factory):
 
 
 def pods(machine):
-    """By node: the address of its pod."""
+    """By node: the addresses of its pod, IPv4 and IPv6."""
     found = json.loads(machine.sandbox("kubectl", "get", "pods", "--output", "json"))["items"]
-    return {pod["spec"]["nodeName"]: pod["status"].get("podIP") for pod in found}
+    return {pod["spec"]["nodeName"]: [entry["ip"] for entry in pod["status"].get("podIPs", [])] for pod in found}
 
 
-def asked_from(machine, node, address):
-    """Whether the pod of a node gets an answer from another pod's address."""
+def asked_from(machine, node, addresses):
+    """Whether the pod of a node gets an answer from both of another pod's addresses, or from neither."""
     name = machine.sandbox(
         "kubectl", "get", "pods", f"--field-selector=spec.nodeName={node}", "--output=jsonpath={.items[0].metadata.name}"
     )
-    done = machine.run(SANDBOX, "kubectl", "exec", name, "--", "timeout", "1", "valkey-cli", "-h", address, "ping")
-    return done.stdout.strip() == "PONG"
+    done = [
+        machine.run(SANDBOX, "kubectl", "exec", name, "--", "timeout", "1", "valkey-cli", "-h", address, "ping")
+        for address in addresses
+    ]
+    (answered,) = {one.stdout.strip() == "PONG" for one in done}
+    return answered
 
 
 def count(machine, program):

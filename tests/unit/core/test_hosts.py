@@ -40,6 +40,28 @@ def test_types_are_never_mixed():
     assert machine_addresses(seen(machines=one_lacks)) == {"m1": ("10.0.0.1",), "m2": ("10.0.0.2",), "m3": ("10.0.0.3",)}
 
 
+@pytest.mark.parametrize(
+    ("access", "families", "told"),
+    [
+        ({}, ("IPv4",), "10.0.0."),
+        ({}, ("IPv4", "IPv6"), "2001:db8::"),
+        ({"ipFamilies": ["IPv4"]}, ("IPv4", "IPv6"), "10.0.0."),
+        ({"ipFamilies": ["IPv6"]}, ("IPv6", "IPv4"), "2001:db8::"),
+    ],
+)
+def test_addresses_of_families_that_nobody_serves_or_wants_do_not_count(access, families, told):
+    public_by_ipv6_alone = machines(
+        **{f"m{n}": f"internal=10.0.0.{n} internal=fd00::{n} external=2001:db8::{n}" for n in (1, 2, 3)}
+    )
+    seen = observed({"type": "NodePort", **access}, service("orders-0", families=families), machines=public_by_ipv6_alone)
+    assert machine_addresses(seen) == {f"m{n}": (f"{told}{n}",) for n in (1, 2, 3)}
+
+
+def test_of_several_addresses_of_a_type_all_are_told_in_kubernetes_order():
+    several = machines(**{f"m{n}": f"internal=2001:db8::{n} internal=10.0.0.{n} internal=10.0.1.{n}" for n in (1, 2, 3)})
+    assert machine_addresses(seen(machines=several))["m2"] == ("2001:db8::2", "10.0.0.2", "10.0.1.2")
+
+
 def test_only_machines_that_run_pods_count():
     more = machines(m1="internal=10.0.0.1", m2="internal=10.0.0.2", m3="internal=10.0.0.3", m4="host=m4")
     assert machine_addresses(seen(machines=more)).keys() == {"m1", "m2", "m3"}
@@ -68,6 +90,12 @@ def test_no_type_in_common_says_what_to_do():
     )
 
 
+def test_no_address_of_the_wanted_families_says_so():
+    found = machine_addresses(seen({"ipFamilies": ["IPv6"]}))
+    assert isinstance(found, Missing)
+    assert "no address type of ExternalIP, InternalIP in common for clients of IPv6: set" in found.message
+
+
 def test_a_machine_that_was_not_seen_yet_is_waited_for():
     found = machine_addresses(seen(machines=machines(m1="internal=10.0.0.1")))
     assert found == Missing(Reason.NODE_ADDRESS_UNKNOWN, "Kubernetes node m2, m3 is not known yet")
@@ -76,6 +104,16 @@ def test_a_machine_that_was_not_seen_yet_is_waited_for():
 def test_without_the_right_to_read_nodes_pods_tell_where_they_run():
     found = machine_addresses(seen(machines=None))
     assert found == {"m1": ("192.0.2.11",), "m2": ("192.0.2.12",), "m3": ("192.0.2.13",)}
+
+
+@pytest.mark.parametrize(
+    ("families", "expected"),
+    [(("IPv4",), ("192.0.2.11",)), (("IPv6",), ("2001:db8::11",)), (("IPv4", "IPv6"), ("192.0.2.11", "2001:db8::11"))],
+)
+def test_without_the_right_to_read_nodes_pods_tell_both_addresses_where_they_run(families, expected):
+    pods = {index: pod(index, machine="m1", host_ips=("192.0.2.11", "2001:db8::11")) for index in NODES}
+    found = machine_addresses(observed({"type": "NodePort"}, service("orders-0", families=families), machines=None, pods=pods))
+    assert found == {"m1": expected}
 
 
 def test_without_the_right_to_read_nodes_only_internal_addresses_are_known():
@@ -105,9 +143,23 @@ def test_the_host_is_the_best_of_what_is_behind_it(behind, expected):
 
 
 def test_an_ipv6_address_alone_can_be_no_host():
-    found = host(seen(), INDEX, ("2001:db8::1",))
-    assert isinstance(found, Missing)
-    assert "spec.externalAccess.advertisedHost" in found.message
+    assert host(seen(), INDEX, ("2001:db8::1",)) == Missing(
+        Reason.NODE_ADDRESS_UNKNOWN,
+        "of what leads to node 1-1 (2001:db8::1) nothing can be announced as a host, which is a name or an IPv4 address: "
+        "set spec.externalAccess.advertisedHost to a name that leads there",
+    )
+
+
+def test_for_clients_of_ipv6_an_ipv4_address_is_no_host():
+    assert host(seen({"ipFamilies": ["IPv6"]}), INDEX, ("192.0.2.1", "2001:db8::1")) == Missing(
+        Reason.NODE_ADDRESS_UNKNOWN,
+        "of what leads to node 1-1 (192.0.2.1, 2001:db8::1) nothing can be announced as a host for clients of IPv6, "
+        "which is a name or an IPv4 address: set spec.externalAccess.advertisedHost to a name that leads there",
+    )
+
+
+def test_for_clients_of_ipv4_no_ipv6_address_is_told():
+    assert host(seen({"ipFamilies": ["IPv4"]}), INDEX, ("192.0.2.1", "2001:db8::1")) == Host("192.0.2.1", "192.0.2.1")
 
 
 def test_for_clients_of_ipv6_no_ipv4_address_is_told():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from unit.core.given import NODES, balancer, observed
@@ -132,6 +134,18 @@ def test_only_an_ipv6_address_cannot_be_announced_without_a_name():
     assert isinstance(endpoint, Missing)
     assert endpoint.reason == "NodeAddressUnknown"
     assert "spec.externalAccess.advertisedHost" in endpoint.message
+
+
+def test_of_what_a_balancer_was_given_only_families_count_that_clients_use():
+    given = (Ingress("198.51.100.9"), Ingress("2001:db8::9"), Ingress(hostname="lb.example.com"))
+    live = replace(BOOTSTRAP, ingress=given)
+
+    def begin(*families):
+        return load_balancers.bootstrap(observed({"type": "LoadBalancer", "ipFamilies": list(families)}, *SHARDS, live))
+
+    assert begin() == ("198.51.100.9:6380", "[2001:db8::9]:6380", "lb.example.com:6380")
+    assert begin("IPv4") == ("198.51.100.9:6380", "lb.example.com:6380")
+    assert begin("IPv6") == ("[2001:db8::9]:6380", "lb.example.com:6380")
 
 
 def test_an_advertised_host_is_announced_with_the_address_behind_it():

@@ -10,7 +10,7 @@ from valkey_operator.api.status import Bootstrap, ExternalAccessStatus
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.node_ports import allocated, bootstrap, endpoints, preferred, services
-from valkey_operator.core.observed import AllocatedPort, Announcement
+from valkey_operator.core.observed import AllocatedPort, Announcement, Machine
 
 TYPE = {"type": "NodePort"}
 FROM_31200 = {**TYPE, "nodePort": {"startPort": 31200, "bootstrapPort": 31199}}
@@ -206,6 +206,39 @@ def test_clients_begin_at_the_bootstrap_host():
 @pytest.mark.parametrize("live", [[], [service("orders", port(30999, "np-bootstrap", own=6379), kind="bootstrap")]])
 def test_clients_begin_nowhere_without_a_port(live):
     assert bootstrap(observed(TYPE, *live)) == ()
+
+
+DUAL = {
+    "machines": {f"m{n}": Machine(f"m{n}", (("InternalIP", f"192.0.2.1{n}"), ("InternalIP", f"2001:db8::{n}"))) for n in (1, 2, 3)}
+}
+
+
+def test_an_ipv6_address_is_told_beside_once_the_service_has_that_family():
+    ports = (port(31200), port(31300, "np-1"))
+    access = {**TYPE, "ipFamilies": ["IPv4", "IPv6"]}
+    before = observed(access, shard(0, *ports, families=("IPv4",)), **DUAL)
+    after = observed(access, shard(0, *ports, families=("IPv4", "IPv6")), **DUAL)
+    assert endpoints(before)[NodeIndex(0, 0)] == Announcement("192.0.2.11", 31200, "192.0.2.11")
+    assert endpoints(after)[NodeIndex(0, 0)] == Announcement("192.0.2.11", 31200, "192.0.2.11", "2001:db8::1")
+
+
+def test_clients_begin_at_addresses_of_the_families_that_the_service_has():
+    def begin(*families):
+        return bootstrap(
+            observed(TYPE, service("orders", port(31199, "np-bootstrap"), kind="bootstrap", families=families), **DUAL)
+        )
+
+    assert begin("IPv4", "IPv6") == begin("IPv4") == ("192.0.2.11:31199", "192.0.2.12:31199", "192.0.2.13:31199")
+    assert begin("IPv6") == ("[2001:db8::1]:31199", "[2001:db8::2]:31199", "[2001:db8::3]:31199")
+
+
+def test_a_first_family_that_cannot_be_changed_is_told_with_the_ways_out():
+    live = shard(0, port(31200), port(31300, "np-1"), families=("IPv4",))
+    assert endpoints(observed({**TYPE, "ipFamilies": ["IPv6"]}, live))[NodeIndex(0, 0)] == Missing(
+        Reason.SERVICE_CONFLICT,
+        "Service orders-0 has IPv4 as its first family for as long as it lives: add IPv4 to spec.externalAccess.ipFamilies, "
+        "or set spec.externalAccess.enabled to false until the Service is gone",
+    )
 
 
 def test_an_ipv6_address_is_printed_in_brackets():

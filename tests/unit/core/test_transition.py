@@ -94,6 +94,30 @@ def test_a_service_that_is_being_deleted_is_left_alone():
     assert "orders-0" not in {each.name for each in found.ensured}
 
 
+def families(access, live, *, drained=False):
+    return named(services(access, live, drained=drained), "orders-0").ip_families
+
+
+def test_a_family_is_added_behind_the_first_one_which_kubernetes_keeps():
+    live = replace(SHARD, families=("IPv4",))
+    assert families({"type": "NodePort", "ipFamilies": ["IPv4", "IPv6"]}, live) == ("IPv4", "IPv6")
+    assert families({"type": "NodePort", "ipFamilies": ["IPv6", "IPv4"]}, live) == ("IPv4", "IPv6")
+    assert families({"type": "NodePort"}, live) == ()
+
+
+def test_a_family_that_is_not_wanted_any_more_stays_until_clients_have_forgotten_it():
+    live, access = replace(SHARD, families=("IPv4", "IPv6")), {"type": "NodePort", "ipFamilies": ["IPv4"]}
+    assert families(access, live) == ("IPv4", "IPv6")
+    assert families(access, live, drained=True) == ("IPv4",)
+    assert services(access, live).leftovers == ("orders-0:IPv6",)
+
+
+def test_a_first_family_that_is_not_wanted_at_all_stays_and_is_not_waited_for():
+    live, access = replace(SHARD, families=("IPv4",)), {"type": "NodePort", "ipFamilies": ["IPv6"]}
+    assert families(access, live) == families(access, live, drained=True) == ("IPv4",)
+    assert services(access, live).leftovers == ()
+
+
 def test_nothing_is_left_over_of_a_settled_cluster():
     shards = [
         service(

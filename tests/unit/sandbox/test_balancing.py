@@ -1,10 +1,15 @@
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 
+from sandbox.addresses import Addresses
 from sandbox.balancing import ServiceView, Wish, decide, wish
 
-NODES = {"node-1": IPv4Address("198.18.0.11"), "node-2": IPv4Address("198.18.0.12"), "node-3": IPv4Address("198.18.0.13")}
+NODES = {
+    "node-1": Addresses(IPv4Address("198.18.0.11"), IPv6Address("2001:2::11")),
+    "node-2": Addresses(IPv4Address("198.18.0.12"), IPv6Address("2001:2::12")),
+    "node-3": Addresses(IPv4Address("198.18.0.13"), IPv6Address("2001:2::13")),
+}
 
 
 def service(name="web", **values):
@@ -63,6 +68,34 @@ def test_gives_the_lowest_free_addresses_of_the_pool():
     }
 
 
+def test_gives_addresses_of_each_family_that_the_service_has_in_its_order():
+    assert given(
+        service("dual", families=("IPv4", "IPv6"), wish=Wish(count=2)),
+        service("six", families=("IPv6",)),
+        service("six-first", families=("IPv6", "IPv4")),
+    ) == {
+        "dual": vip("198.18.100.1", "198.18.100.2", "2001:2:0:100::1", "2001:2:0:100::2"),
+        "six": vip("2001:2:0:100::3"),
+        "six-first": vip("2001:2:0:100::4", "198.18.100.3"),
+    }
+
+
+def test_a_second_family_is_added_and_taken_away_beside_what_stays():
+    assert given(service(ingress=vip("198.18.100.7"), families=("IPv4", "IPv6"))) == {"web": vip("198.18.100.7", "2001:2:0:100::1")}
+    assert given(service(ingress=vip("198.18.100.7", "2001:2:0:100::1"))) == {"web": vip("198.18.100.7")}
+
+
+def test_an_address_is_routed_to_a_nodes_address_of_the_same_family():
+    dual = service(ingress=vip("198.18.100.7", "2001:2:0:100::7"), families=("IPv4", "IPv6"))
+
+    routes = decide([dual], nodes={"node-2": NODES["node-2"]}, endpoints={}).routes
+
+    assert routes == {
+        IPv4Address("198.18.100.7"): IPv4Address("198.18.0.12"),
+        IPv6Address("2001:2:0:100::7"): IPv6Address("2001:2::12"),
+    }
+
+
 def test_an_address_once_given_stays():
     assert given(service(ingress=vip("198.18.100.7"))) == {}
 
@@ -107,15 +140,15 @@ def test_every_address_is_routed_to_a_ready_node_and_moves_only_when_that_is_los
     before = decide(services, nodes=NODES, endpoints={}).routes
     after = decide(services, nodes={name: address for name, address in NODES.items() if name != "node-2"}, endpoints={}).routes
 
-    assert set(before.values()) == set(NODES.values())
+    assert set(before.values()) == {node.ipv4 for node in NODES.values()}
     moved = {address for address in before if before[address] != after[address]}
-    assert moved == {address for address, node in before.items() if node == NODES["node-2"]}
+    assert moved == {address for address, node in before.items() if node == NODES["node-2"].ipv4}
 
 
 def test_local_traffic_is_routed_to_a_node_with_an_endpoint_or_to_none():
     local = service(ingress=vip("198.18.100.7"), is_local=True)
 
-    for name, address in NODES.items():
+    for name, node in NODES.items():
         routes = decide([local], nodes=NODES, endpoints={("default", "web"): frozenset({name})}).routes
-        assert routes == {IPv4Address("198.18.100.7"): address}
+        assert routes == {IPv4Address("198.18.100.7"): node.ipv4}
     assert decide([local], nodes=NODES, endpoints={}).routes == {}

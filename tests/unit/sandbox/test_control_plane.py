@@ -47,6 +47,11 @@ def test_the_api_server_authorizes_as_kubeadm_does(place):
     assert "--enable-admission-plugins=NodeRestriction" in server(place)
 
 
+@pytest.mark.parametrize("place", [LOOPBACK, BEHIND_ROUTER])
+def test_services_can_have_both_families_and_have_ipv4_unless_they_ask(place):
+    assert "--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/112" in server(place)
+
+
 def test_without_nodes_only_controllers_run_that_need_none():
     assert "--controllers=*" in manager(BEHIND_ROUTER)
     (chosen,) = [word for word in manager(LOOPBACK) if str(word).startswith("--controllers=")]

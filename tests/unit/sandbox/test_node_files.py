@@ -1,10 +1,10 @@
 import json
 import tomllib
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 
 import yaml
 
-from sandbox import node_files
+from sandbox import addresses, node_files
 
 
 def test_configuration_for_kubernetes_is_block_style_since_a_brace_would_make_it_json():
@@ -26,6 +26,7 @@ def test_kube_proxy_knows_its_node():
     content = yaml.safe_load(node_files.kube_proxy("node-2", IPv4Address("198.18.0.12")))
 
     assert (content["mode"], content["hostnameOverride"], content["bindAddress"]) == ("nftables", "node-2", "198.18.0.12")
+    assert content["clusterCIDR"] == "10.245.0.0/16,fd00:10:245::/48"
 
 
 def test_containerd_leaves_oom_scores_alone_and_knows_the_pause_image():
@@ -37,7 +38,8 @@ def test_containerd_leaves_oom_scores_alone_and_knows_the_pause_image():
 
 
 def test_pods_are_routed_and_not_hidden():
-    (bridge,) = json.loads(node_files.cni(IPv4Network("10.245.2.0/24")))["plugins"]
+    (bridge,) = json.loads(node_files.cni(addresses.pods_of(2)))["plugins"]
 
     assert bridge["ipMasq"] is False
-    assert bridge["ipam"]["ranges"] == [[{"subnet": "10.245.2.0/24"}]]
+    assert bridge["ipam"]["ranges"] == [[{"subnet": "10.245.2.0/24"}], [{"subnet": "fd00:10:245:2::/64"}]]
+    assert bridge["ipam"]["routes"] == [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]

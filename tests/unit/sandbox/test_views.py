@@ -1,11 +1,12 @@
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 
 from sandbox import views
 from sandbox.balancing import Wish
 
 
 def node(ready="True"):
-    addresses = [{"type": "Hostname", "address": "node-1"}, {"type": "InternalIP", "address": "198.18.0.11"}]
+    told = {"Hostname": ["node-1"], "InternalIP": ["2001:2::11", "198.18.0.11"], "ExternalIP": ["203.0.113.1"]}
+    addresses = [{"type": kind, "address": address} for kind, listed in told.items() for address in listed]
     return {"metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": ready}], "addresses": addresses}}
 
 
@@ -18,9 +19,9 @@ def service(**spec):
 
 
 def test_only_a_ready_node_counts():
-    assert views.ready_address(node()) == ("node-1", IPv4Address("198.18.0.11"))
-    assert views.ready_address(node("Unknown")) is None
-    assert views.ready_address({"metadata": {"name": "new"}}) is None
+    assert views.ready_addresses(node()) == ("node-1", (IPv4Address("198.18.0.11"), IPv6Address("2001:2::11")))
+    assert views.ready_addresses(node("Unknown")) is None
+    assert views.ready_addresses({"metadata": {"name": "new"}}) is None
 
 
 def test_endpoints_of_a_service_are_gathered_from_all_its_slices():
@@ -34,6 +35,12 @@ def test_endpoints_of_a_service_are_gathered_from_all_its_slices():
     ]
 
     assert views.endpoint_nodes(slices) == {("default", "web"): frozenset({"node-1", "node-3"})}
+
+
+def test_a_service_has_the_families_that_kubernetes_gave_it():
+    made = views.service(service(ipFamilies=["IPv6", "IPv4"]), wish=None, waited=0)
+
+    assert made.families == ("IPv6", "IPv4")
 
 
 def test_a_service_of_another_kind_or_class_wants_nothing_of_us():
