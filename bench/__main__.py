@@ -7,9 +7,9 @@ import subprocess
 
 import click
 
-from bench import figures
+from bench import access, cost, failover, figures
+from bench.bench import Bench
 from bench.clusters import BenchError
-from bench.measures import Bench
 from demo.kubernetes import DemoError
 from demo.providers import CHECKOUT, Sandbox
 from sandbox import client
@@ -18,10 +18,12 @@ from sandbox.home import Home
 from sandbox.steps import Steps
 
 MEASUREMENTS = {
-    "create": Bench.creation,
-    "enable": Bench.enabling,
-    "crowd": Bench.crowd,
-    "failover": Bench.failover,
+    "create": cost.creation,
+    "enable": access.enabling,
+    "balance": access.balancing,
+    "change": access.changing,
+    "crowd": cost.crowd,
+    "failover": failover.failover,
 }
 
 
@@ -35,7 +37,7 @@ def main(*, runs: int, which: tuple[str, ...]) -> None:
         provider, steps = Sandbox(), Steps()
         provider.up(steps)
         provider.deploy(steps)
-        bench = Bench(client.connect(Home.of(os.environ)), outside=provider.outside(), runs=runs, steps=steps)
+        bench = Bench(client=client.connect(Home.of(os.environ)), outside=provider.outside(), runs=runs, steps=steps)
         for name in which or MEASUREMENTS:
             measured += MEASUREMENTS[name](bench)
     except (BenchError, DemoError, SandboxError) as error:

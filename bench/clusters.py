@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +15,7 @@ from lightkube.resources.core_v1 import Namespace, Pod, Secret, Service
 from lightkube.types import PatchType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lightkube import Client
 
@@ -23,6 +24,15 @@ VALKEY_CLUSTER = create_namespaced_resource("valkey.io", "v1alpha1", "ValkeyClus
 SHARDS, REPLICAS = 3, 1
 NODES = SHARDS * (1 + REPLICAS)
 IMAGE = "docker.io/valkey/valkey:9.1.2"
+
+OFF: Mapping[str, Any] = {"enabled": False}
+NODE_PORT: Mapping[str, Any] = {"enabled": True, "type": "NodePort", "loadBalancerScope": None, "drainSeconds": 0}
+ONE_BALANCER: Mapping[str, Any] = {"enabled": True, "type": "LoadBalancer", "loadBalancerScope": "Cluster", "drainSeconds": 0}
+"""External access as a merge patch has it."""
+
+GIVEN_ADDRESS = "sandbox.valkey.io/address"
+GIVEN_AFTER = "sandbox.valkey.io/delay"
+"""Annotations of a Service by which the sandbox's load balancer is told which address to give, and after how many seconds."""
 
 
 class BenchError(Exception):
@@ -57,45 +67,71 @@ class Clusters:
         self.client.delete(Namespace, self.namespace)
         self._until(self._is_gone, seconds=120, what=f"the end of namespace {self.namespace}")
 
-    def create(self, name: str, *, external: bool = False) -> None:
+    def create(self, name: str, *, access: Mapping[str, Any] = OFF) -> None:
         """A cluster of 3 × (1+1)."""
-        spec: dict[str, Any] = {"image": IMAGE, "shards": SHARDS, "replicas": REPLICAS, "externalAccess": _access(enabled=external)}
+        known = {key: value for key, value in access.items() if value is not None}
+        spec: dict[str, Any] = {"image": IMAGE, "shards": SHARDS, "replicas": REPLICAS, "externalAccess": known}
         self.client.create(VALKEY_CLUSTER(metadata=ObjectMeta(name=name, namespace=self.namespace), spec=spec))
 
-    def set_external(self, name: str, *, enabled: bool) -> None:
-        """Turn external access on or off."""
-        patch = {"spec": {"externalAccess": _access(enabled=enabled)}}
+    def change(self, name: str, access: Mapping[str, Any]) -> None:
+        """Turn external access on or off, or change it."""
+        patch = {"spec": {"externalAccess": dict(access)}}
         self.client.patch(VALKEY_CLUSTER, name, patch, namespace=self.namespace, patch_type=PatchType.MERGE)
+
+    def annotate_balancer(self, name: str, annotations: Mapping[str, str]) -> None:
+        """Tell the sandbox how to treat the one balancer of a cluster."""
+        patch = {"metadata": {"annotations": dict(annotations)}}
+        self.client.patch(Service, name, patch, namespace=self.namespace, patch_type=PatchType.MERGE)
 
     def await_true(self, condition: str, names: Iterable[str], *, seconds: float = 180.0) -> float:
         """The moment (monotonic) at which the condition was first seen true on the last of the clusters, for its present spec."""
         waiting = set(names)
-        began = time.monotonic()
-        watch = self.client.watch(VALKEY_CLUSTER, namespace=self.namespace, server_timeout=int(seconds))
-        for kind, cluster in watch:
-            if kind != "DELETED" and _is_true(cluster, condition):
-                waiting.discard(cluster["metadata"]["name"])
-            if not waiting:
-                return time.monotonic()
-            if time.monotonic() - began > seconds:
-                break
-        raise BenchError(f"{condition} of {', '.join(sorted(waiting))} did not come true within {seconds:.0f} s")
+        moments: list[float] = []
+
+        def look() -> None:
+            for kind, cluster in self.client.watch(VALKEY_CLUSTER, namespace=self.namespace):
+                if kind != "DELETED" and _is_true(cluster, condition):
+                    waiting.discard(cluster["metadata"]["name"])
+                if not waiting:
+                    moments.append(time.monotonic())
+                    return
+
+        # A watch is silent while nothing happens, and goes on for ever: the time is kept outside of it.
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        looking.join(seconds)
+        if not moments:
+            raise BenchError(f"{condition} of {', '.join(sorted(waiting))} did not come true within {seconds:.0f} s")
+        return moments[0]
 
     def servers(self, name: str) -> list[Server]:
         """The pods of a cluster that have an address."""
         pods = [pod.to_dict() for pod in self.client.list(Pod, namespace=self.namespace, labels={"valkey.io/cluster": name})]
         return sorted((_server(pod) for pod in pods if pod["status"].get("podIP")), key=lambda server: (server.shard, server.node))
 
-    def node_ports(self, name: str) -> dict[tuple[int, int], int]:
-        """The node ports of all nodes, by shard and node, as far as Kubernetes has allocated them."""
+    def node_port_pairs(self, name: str) -> set[str]:
+        """Host and port of each node at the Kubernetes node that runs it; empty until Kubernetes has allocated all of them."""
         labels: dict[str, Any] = {"valkey.io/cluster": name, "valkey.io/external-access": "shard"}
         services = [service.to_dict() for service in self.client.list(Service, namespace=self.namespace, labels=labels)]
-        return {
+        ports = {
             (int(service["metadata"]["labels"]["valkey.io/shard-index"]), int(port["name"].removeprefix("np-"))): port["nodePort"]
             for service in services
             for port in service["spec"]["ports"]
             if port.get("nodePort")
         }
+        if len(ports) < NODES:
+            return set()
+        return {f"{server.host_ip}:{ports[server.shard, server.node]}" for server in self.servers(name)}
+
+    def balancer_pairs(self, name: str) -> set[str]:
+        """Host and port of each node at the one balancer of the cluster; empty until it has an address."""
+        for service in self.client.list(Service, namespace=self.namespace, fields={"metadata.name": name}):
+            found = service.to_dict()
+            given = found["status"].get("loadBalancer", {}).get("ingress", [])
+            return {
+                f"{given[0]['ip']}:{port['port']}" for port in found["spec"]["ports"] if given and port["name"] != "lb-bootstrap"
+            }
+        return set()
 
     def login(self, name: str, *, outside: bool) -> dict[str, Any]:
         """What a client needs: from outside the addresses that the Secret tells, else those of the pods."""
@@ -104,6 +140,15 @@ class Clusters:
         inside = [f"{server.ip}:{told['port']}" for server in self.servers(name)]
         addresses: Sequence[str] = told["external"].split(",") if outside else inside
         return {"addresses": addresses, "username": told["username"], "password": told["password"]}
+
+    def await_inside(self, name: str, *, seconds: float = 60.0) -> None:
+        """Nothing is left of external access."""
+
+        def is_so() -> bool:
+            cluster: Any = self.client.get(VALKEY_CLUSTER, name, namespace=self.namespace)
+            return "externalAccess" not in cluster["status"]
+
+        self._until(is_so, seconds=seconds, what=f"the end of external access to {name}")
 
     def delete_pod(self, server: Server) -> None:
         """Ask for the end of a pod, in order."""
@@ -138,10 +183,6 @@ class Clusters:
             if time.monotonic() > deadline:
                 raise BenchError(f"{what} did not come within {seconds:.0f} s")
             time.sleep(0.1)
-
-
-def _access(*, enabled: bool) -> dict[str, Any]:
-    return {"enabled": enabled, "type": "NodePort", "drainSeconds": 0}
 
 
 def _is_true(cluster: Any, condition: str) -> bool:  # noqa: ANN401 -- a generic resource

@@ -1,51 +1,62 @@
-"""Client programs beside the tests: outside, where clients of external access are, or on the machine, which reaches pods as well."""
+"""Client programs beside tests and measurements: outside, where clients of external access are, or on the machine, which reaches pods as well."""
 
 import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any, Self, cast
 
-import cluster
+from . import go_client
 
+SANDBOX = Path(sys.executable).with_name("sandbox")
+LIBRARIES = ("valkey-py", "glide", "valkey-go")
+"""The client libraries whose applications notice nothing."""
 PROGRAMS = Path(__file__).with_name("outside")
 PODS = "10.245.0.0/16"
 PATIENCE = 60.0  # seconds until a program works
 
 
-def python(name, *, is_outside, hosts=None):
-    """The words that run one of the programs with the project's Python; `hosts`: a file of names and addresses for it alone."""
-    command = [sys.executable, "-W", "ignore", str(PROGRAMS / name)]
+def python(name: str, *, is_outside: bool, hosts: Path | None = None) -> list[str]:
+    """The words that run one of the programs with the project's Python."""
+    return _placed([sys.executable, "-W", "ignore", str(PROGRAMS / name)], is_outside=is_outside, hosts=hosts)
+
+
+def _placed(command: list[str], *, is_outside: bool, hosts: Path | None) -> list[str]:
+    """The words that run a command where it belongs; `hosts`: a file of names and addresses for it alone."""
     if hosts is not None:
         command = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts), *command]
-    return [str(cluster.SANDBOX), "outside", "--", *command] if is_outside else command
+    return [str(SANDBOX), "outside", "--", *command] if is_outside else command
 
 
 class Running:
     """A program that runs while `with` holds, and reports when it is stopped."""
 
-    def __init__(self, command, settings):
+    def __init__(self, command: Sequence[str], settings: Mapping[str, Any]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._input, self._output, self._complaints = cast("tuple[IO[str], IO[str], IO[str]]", pipes)
         self._settings = settings
-        self._report = None
+        self._report: dict[str, Any] | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         timer = threading.Timer(PATIENCE, self._process.kill)
         timer.start()
-        self._process.stdin.write(json.dumps(self._settings) + "\n")
-        self._process.stdin.flush()
-        said = self._process.stdout.readline()
+        self._input.write(json.dumps(self._settings) + "\n")
+        self._input.flush()
+        said = self._output.readline()
         timer.cancel()
         assert said == "working\n", f"a client program does not work: {said}{self._rest()}"
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for stream in (self._input, self._output, self._complaints):
             stream.close()
 
-    def stop(self):
+    def stop(self) -> dict[str, Any]:
         """What it reports in the end."""
         if self._report is None:
             said, complaint = self._process.communicate(timeout=60)
@@ -53,13 +64,23 @@ class Running:
             self._report = json.loads(said.splitlines()[-1])
         return self._report
 
-    def _rest(self):
+    def _rest(self) -> str:
         self._process.kill()
         return "".join(self._process.communicate())
 
 
-def load(library, *, seeds, login, prefix, is_outside=True, fresh_every=0.2, hosts=None, trust=None):
-    """A load by `valkey-py` or `glide`; `seeds` are addresses as host:port, `login` a user and its password, `trust` a file with authorities."""
+def load(
+    library: str,
+    *,
+    seeds: Iterable[str],
+    login: tuple[str, str],
+    prefix: str,
+    is_outside: bool = True,
+    fresh_every: float | None = 0.2,
+    hosts: Path | None = None,
+    trust: Path | None = None,
+) -> Running:
+    """A load by one of the LIBRARIES; `seeds` are addresses as host:port, `login` a user and its password, `trust` a file with authorities."""
     settings = {
         "library": library,
         "seeds": [_pair(address) for address in seeds],
@@ -69,10 +90,19 @@ def load(library, *, seeds, login, prefix, is_outside=True, fresh_every=0.2, hos
         "fresh_every": fresh_every,
         "trust": trust and str(trust),
     }
+    if library == "valkey-go":
+        return Running(_placed([str(go_client.program())], is_outside=is_outside, hosts=hosts), settings)
     return Running(python("load.py", is_outside=is_outside, hosts=hosts), settings)
 
 
-def sampler(servers, *, login, hosts=None, trust=None, inside=None):
+def sampler(
+    servers: Iterable[str],
+    *,
+    login: tuple[str, str],
+    hosts: Path | None = None,
+    trust: Path | None = None,
+    inside: Mapping[str, str] | None = None,
+) -> Running:
     """The check of every pair that any of the servers (their pod IPs) tells; `inside`: names inside and the addresses to which they lead."""
     settings = {
         "servers": list(servers),
@@ -86,10 +116,12 @@ def sampler(servers, *, login, hosts=None, trust=None, inside=None):
     return Running(python("sample.py", is_outside=False), settings)
 
 
-def node_ids(addresses, *, login, hosts=None, trust=None):
+def node_ids(
+    addresses: Sequence[str], *, login: tuple[str, str], hosts: Path | None = None, trust: Path | None = None
+) -> dict[str, str]:
     """Which server a client outside reaches at each address."""
     who = {"username": login[0], "password": login[1], "trust": trust and str(trust)}
-    settings = [who, [_pair(address) for address in addresses]]
+    settings: list[Any] = [who, [_pair(address) for address in addresses]]
     text = "".join(json.dumps(line) + "\n" for line in settings)
     done = subprocess.run(
         python("dial.py", is_outside=True, hosts=hosts), input=text, capture_output=True, text=True, check=True, timeout=30
@@ -97,6 +129,6 @@ def node_ids(addresses, *, login, hosts=None, trust=None):
     return dict(zip(addresses, json.loads(done.stdout), strict=True))
 
 
-def _pair(address):
+def _pair(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
-    return [host, int(port)]
+    return host, int(port)

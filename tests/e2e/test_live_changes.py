@@ -26,15 +26,18 @@ def test_no_request_fails_and_no_pair_is_wrong_while_external_access_is_turned_o
     inside = cluster.pod_addresses()
     login = cluster.login("default")
 
-    def load(library, prefix, **options):
-        return stack.enter_context(programs.load(library, login=login, prefix=prefix, hosts=hosts, **options))
+    def loads(prefix, **options):
+        return [
+            stack.enter_context(programs.load(library, login=login, prefix=f"{prefix}-{library}", hosts=hosts, **options))
+            for library in programs.LIBRARIES
+        ]
 
     with ExitStack() as stack:
         sampler = stack.enter_context(
             programs.sampler([address.split(":")[0] for address in inside], login=cluster.login(), hosts=hosts)
         )
         # From this machine both pods and node ports can be reached: its clients live through everything.
-        through = [load("valkey-py", "py", seeds=inside, is_outside=False), load("glide", "glide", seeds=inside, is_outside=False)]
+        through = loads("through", seeds=inside, is_outside=False)
 
         cluster.external(enabled=True, type="NodePort")
         cluster.wait_until_ready()
@@ -42,7 +45,7 @@ def test_no_request_fails_and_no_pair_is_wrong_while_external_access_is_turned_o
         told_hosts = {endpoint["host"] for endpoint in cluster.endpoints().values()}
         assert told_hosts <= set(NODES.values())
 
-        outside = [load("valkey-py", "out-py", seeds=cluster.bootstrap()), load("glide", "out-glide", seeds=cluster.bootstrap())]
+        outside = loads("outside", seeds=cluster.bootstrap())
         changes = (
             ({"advertisedHost": "198.18.0.13"}, {"198.18.0.13"}),
             ({"advertisedHost": "{name}-{shard}-{node}.example.com", "announceWhen": "Always"}, set(NAMES)),
@@ -55,10 +58,7 @@ def test_no_request_fails_and_no_pair_is_wrong_while_external_access_is_turned_o
             assert {endpoint["host"] for endpoint in cluster.endpoints().values()} <= expected
         reports = [one.stop() for one in outside]
 
-        lasting = [
-            load("valkey-py", "last-py", seeds=cluster.bootstrap(), fresh_every=None),
-            load("glide", "last-glide", seeds=cluster.bootstrap(), fresh_every=None),
-        ]
+        lasting = loads("lasting", seeds=cluster.bootstrap(), fresh_every=None)
         cluster.external(enabled=False)
         cluster.wait_for("ExternalAccessReady", "False", reason="Draining")
         # Clients with an old topology still work while the Services drain.

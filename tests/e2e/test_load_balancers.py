@@ -70,17 +70,15 @@ def test_no_request_fails_while_the_type_the_scope_and_the_port_change(new_clust
         sampler = stack.enter_context(
             programs.sampler([address.split(":")[0] for address in cluster.pod_addresses()], login=cluster.login())
         )
-        loads = []
-        for change in changes:
+        for number, change in enumerate(changes):
             seeds = cluster.bootstrap()
-            loads += [
-                stack.enter_context(programs.load(library, login=login, prefix=f"{library}-{len(loads)}", seeds=seeds))
-                for library in ("valkey-py", "glide")
+            loads = [
+                stack.enter_context(programs.load(library, login=login, prefix=f"{library}-{number}", seeds=seeds))
+                for library in programs.LIBRARIES
             ]
             cluster.external(**change)
             cluster.wait_until_ready()
-            reports = [one.stop() for one in loads[-2:]]
-            for report in reports:
+            for report in [one.stop() for one in loads]:
                 assert report["failures"] == 0, (change, report["complaints"])
                 assert report["lost"] == []
             cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="old endpoints gone")

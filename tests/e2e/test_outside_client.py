@@ -37,7 +37,7 @@ def test_a_client_outside_begins_at_up_to_three_kubernetes_nodes(steady):
     assert steady.secret("standing-connection")["external"].split(",") == addresses
 
 
-@pytest.mark.parametrize("library", ["valkey-py", "glide"])
+@pytest.mark.parametrize("library", programs.LIBRARIES)
 def test_a_client_outside_works_through_a_failover(new_cluster, library):
     """Stories 1 and 9: a primary's pod is deleted under load: nothing that was acknowledged is lost, and its endpoint stays its own."""
     cluster = new_cluster(external={})

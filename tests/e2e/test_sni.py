@@ -114,7 +114,7 @@ def test_each_name_leads_to_its_node_and_clients_work_through_failovers(web, rou
             stack.enter_context(
                 programs.load(library, login=cluster.login("default"), prefix=library, seeds=cluster.bootstrap(), **outside)
             )
-            for library in ("valkey-py", "glide")
+            for library in programs.LIBRARIES
         ]
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
         eventually(lambda: cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0", what="node 0-1 to be the primary")
@@ -151,7 +151,7 @@ def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_fai
             stack.enter_context(
                 programs.load(library, login=cluster.login("default"), prefix=library, seeds=seeds(cluster), **outside)
             )
-            for library in ("valkey-py", "glide")
+            for library in programs.LIBRARIES
         ]
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
         eventually(lambda: leads_to(0, 1), what="web-0 to lead to the new primary")
@@ -191,7 +191,7 @@ def test_no_request_fails_while_the_type_and_the_names_change(web, router, outsi
                 stack.enter_context(
                     programs.load(library, login=login, prefix=f"{library}-{number}", seeds=seeds(cluster), **outside)
                 )
-                for library in ("valkey-py", "glide")
+                for library in programs.LIBRARIES
             ]
             cluster.external(**change)
             if leads is not None:
@@ -225,7 +225,7 @@ def test_clients_follow_from_one_name_per_node_to_one_per_shard_and_back(web, ro
                     fresh_every=None,
                 )
             )
-            for library in ("valkey-py", "glide")
+            for library in programs.LIBRARIES
         ]
         for template in (BY_SHARD, BY_NODE):
             cluster.external(**template)

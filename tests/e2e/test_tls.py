@@ -102,7 +102,7 @@ def test_certificates_and_authorities_change_under_clients_outside_that_verify_t
         return stack.enter_context(programs.load(library, login=login, prefix=library, seeds=seeds, hosts=hosts, trust=trust))
 
     with ExitStack() as stack:
-        loads = [load("valkey-py"), load("glide")]
+        loads = [load(library) for library in programs.LIBRARIES]
         put(api, cluster.namespace, second.secret(A))
         wait_until_served(cluster, second)
 

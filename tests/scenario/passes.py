@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scenario.world_server import CommandRefusedError
@@ -185,9 +186,9 @@ class Passes:
             case plan.Tell(index, command):
                 yield lambda: world.tell(index, command)
             case plan.Announce(index, record, file, values):
-                yield lambda: kubernetes.ensure(record)
-                if file is not None:
-                    yield lambda: kubernetes.ensure(file)
+                written = [wanted for wanted in (record, file) if wanted is not None]
+                world.timeline.chance.shuffle(written)
+                yield from (partial(kubernetes.ensure, wanted) for wanted in written)
                 if values is not None:
                     yield lambda: world.tell(index, plan.SetConfig(values))
 

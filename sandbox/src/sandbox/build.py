@@ -69,10 +69,26 @@ def is_new_enough(go_version: str, *, go_mod: str) -> bool:
     return (int(have[1]), int(have[2])) >= (int(need[1]), int(need[2]))
 
 
+def compiler(sources: Path, *, what: str) -> str:
+    """The path of a Go that is new enough for a module; `what` it is that needs one, for the complaint."""
+    go_mod = (sources / "go.mod").read_text()
+    need = re.search(r"^go (\S+)", go_mod, re.MULTILINE)
+    wanted = f"Go {need[1] if need else ''} or newer is needed to build {what}"
+    found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    if found is None:
+        raise SandboxError(f"{wanted}, and there is no `go` on the PATH")
+    # Asked inside the module, where a Go that may do so exchanges itself for the version that the module wants.
+    answer = subprocess.run([found, "version"], cwd=sources, capture_output=True, text=True, check=False)
+    if answer.returncode != 0 or not is_new_enough(answer.stdout, go_mod=go_mod):
+        said = (answer.stdout + answer.stderr).strip()
+        raise SandboxError(f"{wanted}; {found} says: {said}")
+    return found
+
+
 def _build(directory: Path, *, home: Home, steps: Steps) -> None:
     go_mod = (SOURCES / "go.mod").read_text()
     version = kubernetes_version(go_mod)
-    go = _go(go_mod)
+    go = compiler(SOURCES, what="Kubernetes")
     log = home.log("go-build")
     log.parent.mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)
@@ -105,21 +121,6 @@ def _build(directory: Path, *, home: Home, steps: Steps) -> None:
             link = directory / name
             link.unlink(missing_ok=True)
             link.symlink_to("kubernetes")
-
-
-def _go(go_mod: str) -> str:
-    """The path of a Go that is new enough for the module."""
-    found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    if found is None:
-        need = re.search(r"^go (\S+)", go_mod, re.MULTILINE)
-        raise SandboxError(f"Go {need[1] if need else ''} or newer is needed to build Kubernetes, and there is no `go` on the PATH")
-    # Asked inside the module, where a Go that may do so exchanges itself for the version that the module wants.
-    answer = subprocess.run([found, "version"], cwd=SOURCES, capture_output=True, text=True, check=False)
-    if answer.returncode != 0 or not is_new_enough(answer.stdout, go_mod=go_mod):
-        need = re.search(r"^go (\S+)", go_mod, re.MULTILINE)
-        said = (answer.stdout + answer.stderr).strip()
-        raise SandboxError(f"Go {need[1] if need else ''} or newer is needed to build Kubernetes; {found} says: {said}")
-    return found
 
 
 def _packages(go: str, *, modules: int, log: Path, steps: Steps) -> list[str]:

@@ -18,10 +18,8 @@ from valkey_operator.core.users import OPERATOR
 from valkey_operator.kube.errors import Forbidden, NotFound
 from valkey_operator.kube.kinds import EVENT, SECRET, Key
 from valkey_operator.valkey.address import Address, Credentials
-from valkey_operator.valkey.commands import MYID
-from valkey_operator.valkey.connection import Servers
 from valkey_operator.valkey.errors import Malformed, ValkeyError
-from valkey_operator.valkey.handshake import served_certificate
+from valkey_operator.valkey.handshake import answering, served_certificate
 from valkey_operator.valkey.look import look
 
 if TYPE_CHECKING:
@@ -32,10 +30,10 @@ if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Announcement, Pod, Tls
     from valkey_operator.kube.client import Kube
+    from valkey_operator.valkey.connection import Servers
     from valkey_operator.valkey.look import Look
 
 _RESOLVE_SECONDS = 2.0
-_PROBE_SECONDS = 0.5
 _PASSWORD_LENGTH = 32
 _ALPHABET = string.ascii_letters + string.digits
 
@@ -189,14 +187,10 @@ class Eyes:
         address = await self._address(observed, None, host=endpoint.host, port=endpoint.port)
         if address is None:
             return None
-        servers = Servers(connect_timeout=_PROBE_SECONDS, reply_timeout=_PROBE_SECONDS)
         try:
-            (node_id,) = await servers.ask(address, MYID)
+            return Probe(await answering(address))
         except ValkeyError as error:
             return Probe(None, str(error))
-        finally:
-            await servers.aclose()
-        return Probe(node_id)
 
 
 def _server(seen: Look) -> Server:

@@ -68,11 +68,7 @@ class Hands:
                 case want.Tell(index, command):
                     told.setdefault(index, []).append(command)
         work.extend(self._told(observed, index, listed) for index, listed in told.items())
-        results = await asyncio.gather(*work, return_exceptions=True)
-        errors = [result for result in results if isinstance(result, BaseException)]
-        if errors:
-            raise _worst(errors)
-        return tuple(failure for result in results if not isinstance(result, BaseException) for failure in result)
+        return await _together(work)
 
     async def _ensured(self, cluster: Cluster, wanted: want.Wanted) -> tuple[Failure, ...]:
         kind, _ = manifest(cluster, wanted)
@@ -158,11 +154,11 @@ class Hands:
         return ()
 
     async def _announced(self, observed: Observed, action: want.Announce) -> tuple[Failure, ...]:
-        """Record, file, then the server, in this order: a server that restarts in between comes up with the new pair, never with an older one."""
-        for wanted in (action.record, action.file):
-            failures = await self._ensured(observed.cluster, wanted) if wanted is not None else ()
-            if failures:
-                return tuple(replace(failure, external=True) for failure in failures)
+        """Record and file, then the server: one that restarts after it was told comes up with the new pair, never with an older one."""
+        written = (wanted for wanted in (action.record, action.file) if wanted is not None)
+        failures = await _together([self._ensured(observed.cluster, wanted) for wanted in written])
+        if failures:
+            return tuple(replace(failure, external=True) for failure in failures)
         if action.values is not None:
             return await self._told(observed, action.index, [want.SetConfig(action.values)])
         return ()
@@ -183,6 +179,15 @@ class Hands:
             for command, reply in zip(sent, replies, strict=True)
             if isinstance(reply, ServerError)
         )
+
+
+async def _together(work: Iterable[Coroutine[Any, Any, tuple[Failure, ...]]]) -> tuple[Failure, ...]:
+    """Everything that failed of what is done at the same time; an error is raised once all else is done."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    errors = [result for result in results if isinstance(result, BaseException)]
+    if errors:
+        raise _worst(errors)
+    return tuple(failure for result in results if not isinstance(result, BaseException) for failure in result)
 
 
 def without_refused_ports(wanted: want.Wanted, fields: Iterable[str]) -> want.ExternalService | None:

@@ -17,6 +17,7 @@ from valkey_operator.valkey.commands import (
 )
 from valkey_operator.valkey.connection import Servers
 from valkey_operator.valkey.errors import AuthRefused, Malformed, NoPermission, Reason, ServerError, Unreachable
+from valkey_operator.valkey.handshake import answering
 from valkey_operator.valkey.look import look
 from valkey_operator.valkey.reply import fields
 
@@ -203,3 +204,30 @@ async def test_speaks_over_ipv6(lab, servers):
     seen = await look(servers, server.address)
     assert str(server.address) == f"[::1]:{server.port}"
     assert seen.myself.bus_port == server.port + 10000
+
+
+async def test_a_dial_that_is_swallowed_does_not_hide_that_the_way_is_free_a_moment_later(lab, servers):
+    address = lab.server().address
+    (node_id,) = await servers.ask(address, MYID)
+    dials = []
+
+    async def swallow_the_first(reader, writer):
+        dials.append(writer)
+        if len(dials) > 1:
+            there, back = await asyncio.open_connection(address.host, address.port)
+            there_again = await reader.read(1000)
+            back.write(there_again)
+            writer.write(await there.read(1000))
+            back.close()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(swallow_the_first, "127.0.0.1") as way:
+        host, port = way.sockets[0].getsockname()
+        assert await answering(Address(host, port, address.credentials), within=5.0) == node_id
+    assert len(dials) == 2
+
+
+async def test_nobody_answers_where_nobody_listens():
+    with pytest.raises(Unreachable, match="connection refused"):
+        await answering(Address("127.0.0.1", free_port()))
