@@ -24,7 +24,7 @@ def server_program(version: str) -> tuple[str, ...]:
     home = Home.of(os.environ)
     place = home.path / "test-servers" / f"valkey-{version}"
     if prebuilt := _PREBUILT.get(version):
-        _once(place, lambda at: uv.install(home, at, requirements=prebuilt.requirement, python="3.11"))
+        _once(place, lambda at: uv.install(at, requirements=prebuilt.requirement, python="3.11"))
         program = place / prebuilt.folder / "valkey-server"
         program.chmod(0o755)
         return (str(program),)
