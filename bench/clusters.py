@@ -67,11 +67,29 @@ class Clusters:
         self.client.delete(Namespace, self.namespace)
         self._until(self._is_gone, seconds=120, what=f"the end of namespace {self.namespace}")
 
-    def create(self, name: str, *, access: Mapping[str, Any] = OFF) -> None:
-        """A cluster of 3 × (1+1)."""
+    def create(self, name: str, *, access: Mapping[str, Any] = OFF, certificate: str = "") -> None:
+        """A cluster of 3 × (1+1); `certificate`: the name of a Secret, for TLS."""
         known = {key: value for key, value in access.items() if value is not None}
         spec: dict[str, Any] = {"image": IMAGE, "shards": SHARDS, "replicas": REPLICAS, "externalAccess": known}
+        if certificate:
+            spec["tls"] = {"certificate": {"secretName": certificate}}
         self.client.create(VALKEY_CLUSTER(metadata=ObjectMeta(name=name, namespace=self.namespace), spec=spec))
+
+    def create_secret(self, name: str, values: Mapping[str, str]) -> None:
+        """A Secret of the user's."""
+        self.client.create(Secret(metadata=ObjectMeta(name=name, namespace=self.namespace), stringData=dict(values)))
+
+    def service_address(self, name: str, *, seconds: float = 30.0) -> str:
+        """The address of a Service, once it is there."""
+        found: list[str] = []
+
+        def is_there() -> bool:
+            services = self.client.list(Service, namespace=self.namespace, fields={"metadata.name": name})
+            found.extend(str(service.to_dict()["spec"]["clusterIP"]) for service in services)
+            return bool(found)
+
+        self._until(is_there, seconds=seconds, what=f"Service {name}")
+        return found[0]
 
     def change(self, name: str, access: Mapping[str, Any]) -> None:
         """Turn external access on or off, or change it."""

@@ -13,7 +13,8 @@ from bench.processes import PodProcess
 from bench.witness import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from bench.bench import Bench
     from bench.clusters import Server
@@ -50,7 +51,7 @@ def failover(bench: Bench) -> list[Figure]:
         for _ in bench.repeatedly("failover"):
             for kind in kinds:
                 clusters.await_whole(NAME)
-                primary = _primary(clusters)
+                primary = primary_of_last_shard(clusters, clusters.login(NAME, outside=False))
                 with bench.load(bench.outside, clusters.login(NAME, outside=True)) as seen:
                     began = time.monotonic()
                     kind.cause(clusters, primary)
@@ -86,19 +87,26 @@ def _promotion(clusters: Clusters, primary: Server) -> float:
         link.close()
 
 
-def _role(clusters: Clusters, server: Server) -> str:
-    link = connect(server, clusters.login(NAME, outside=False))
+def primary_of_last_shard(clusters: Clusters, login: Mapping[str, Any]) -> Server:
+    """By its own word."""
+    servers = clusters.servers(NAME)
+    last = max(server.shard for server in servers)
+    return next(server for server in servers if server.shard == last and _role(server, login) == "master")
+
+
+def hand_over(clusters: Clusters, primary: Server, login: Mapping[str, Any]) -> None:
+    """Its replica takes the shard over in agreement with it."""
+    link = connect(_replica(clusters, primary), login)
+    link.execute_command("CLUSTER FAILOVER")
+    link.close()
+
+
+def _role(server: Server, login: Mapping[str, Any]) -> str:
+    link = connect(server, login)
     try:
         return str(link.execute_command("ROLE")[0])
     finally:
         link.close()
-
-
-def _primary(clusters: Clusters) -> Server:
-    """The primary of the last shard."""
-    servers = clusters.servers(NAME)
-    last = max(server.shard for server in servers)
-    return next(server for server in servers if server.shard == last and _role(clusters, server) == "master")
 
 
 def _replica(clusters: Clusters, primary: Server) -> Server:
@@ -106,10 +114,7 @@ def _replica(clusters: Clusters, primary: Server) -> Server:
 
 
 def _hand_over(clusters: Clusters, primary: Server) -> None:
-    """Its replica takes the shard over in agreement with it."""
-    link = connect(_replica(clusters, primary), clusters.login(NAME, outside=False))
-    link.execute_command("CLUSTER FAILOVER")
-    link.close()
+    hand_over(clusters, primary, clusters.login(NAME, outside=False))
 
 
 def _crash(_: Clusters, primary: Server) -> None:

@@ -65,8 +65,13 @@ class Witness:
 
 
 def connect(server: Server, login: Mapping[str, Any]) -> Valkey:
-    """A connection to one server at its pod's address."""
-    link = Valkey(server.ip, 6379, username=login["username"], password=login["password"], decode_responses=True, socket_timeout=5)
+    """A connection to one server at its pod's address; with TLS `login` has `trust`, a file with its authorities."""
+    secured: dict[str, Any] = (
+        {"ssl": True, "ssl_ca_certs": str(login["trust"]), "ssl_check_hostname": False} if "trust" in login else {}
+    )
+    link = Valkey(
+        server.ip, 6379, username=login["username"], password=login["password"], decode_responses=True, socket_timeout=5, **secured
+    )
     link.response_callbacks.pop(
         "CLUSTER NODES", None
     )  # its reply is wanted as it is: the library's dictionary leaves host names out

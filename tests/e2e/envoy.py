@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, Self
 
 from sandbox import network
 
@@ -14,12 +16,11 @@ TYPES = "type.googleapis.com/envoy"
 class Envoy:
     """Runs while `with` holds."""
 
-    def __init__(self, directory):
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._process = None
         self.lead({})
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         config = self._directory / "envoy.json"
         config.write_text(json.dumps(self._bootstrap()))
         program = Path(sys.executable).with_name("envoy")
@@ -28,11 +29,11 @@ class Envoy:
             self._process = subprocess.Popen([*network.enter(NODE), str(program), *options], stdout=log, stderr=log)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait(timeout=20)
 
-    def lead(self, places):
+    def lead(self, places: Mapping[str, tuple[str, int]]) -> None:
         """Each name to its place, an address with a port. Connections that are open stay."""
         clusters = [
             {
@@ -61,14 +62,14 @@ class Envoy:
         self._write("clusters.json", clusters)
         self._write("listeners.json", [listener] if places else [])
 
-    def _write(self, name, resources):
+    def _write(self, name: str, resources: Iterable[Any]) -> None:
         """Envoy notices that another file has the name."""
         new = self._directory / f"{name}.new"
-        new.write_text(json.dumps({"resources": resources}))
+        new.write_text(json.dumps({"resources": list(resources)}))
         new.replace(self._directory / name)
 
-    def _bootstrap(self):
-        def follow(name):
+    def _bootstrap(self) -> dict[str, Any]:
+        def follow(name: str) -> dict[str, Any]:
             path = {"path": str(self._directory / name), "watched_directory": {"path": str(self._directory)}}
             return {"resource_api_version": "V3", "path_config_source": path}
 
@@ -78,7 +79,7 @@ class Envoy:
         }
 
 
-def _chain(name):
+def _chain(name: str) -> dict[str, Any]:
     proxy = {"@type": f"{TYPES}.extensions.filters.network.tcp_proxy.v3.TcpProxy", "stat_prefix": name, "cluster": name}
     return {
         "filter_chain_match": {"server_names": [name]},
@@ -86,5 +87,5 @@ def _chain(name):
     }
 
 
-def _address(host, port):
+def _address(host: str, port: int) -> dict[str, Any]:
     return {"socket_address": {"address": host, "port_value": port}}
