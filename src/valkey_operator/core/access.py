@@ -32,10 +32,11 @@ PATIENCE = timedelta(seconds=5)
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """Why an endpoint that exists is not announced yet, and since when it waits."""
+    """Why an endpoint that exists is not announced yet."""
 
     why: str
-    since: datetime
+    silent_since: datetime | None = None
+    """Since when the one reason is that the operator, which dials it, gets no answer there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,10 @@ def access(observed: Observed, *, now: datetime) -> Access:
         if not isinstance(endpoint, Missing) and endpoint != current[index]:
             doubt = _doubt(observed, topology, index, endpoint)
             if doubt is not None:
-                doubtful[index] = Withheld(doubt, _waiting_since(observed, index, endpoint) or now)
+                silent = _is_silent(observed, index, endpoint)
+                doubtful[index] = Withheld(doubt, (_silent_since(observed, index, endpoint) or now) if silent else None)
     unproven = frozenset(
-        index for index, held in doubtful.items() if _waited_enough(observed, index, endpoints[index], held, now=now)
+        index for index, held in doubtful.items() if held.silent_since is not None and now >= held.silent_since + PATIENCE
     )
     incomplete = len(unproven) < len(doubtful) or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())
     if all(announcement is None for announcement in current.values()) and (incomplete or tls.uncovered(observed)):
@@ -223,17 +225,14 @@ def _doubt(observed: Observed, topology: Topology, index: NodeIndex, endpoint: A
     return None
 
 
-def _waited_enough(
-    observed: Observed, index: NodeIndex, endpoint: Announcement | Missing, held: Withheld, *, now: datetime
-) -> bool:
-    """Whether the one doubt is that the operator gets no answer at an endpoint whose server is well, and that for long: it may be the operator's own way there."""
-    probe = observed.probes.get(endpoint) if not isinstance(endpoint, Missing) else None
-    silent = isinstance(observed.servers.get(index), Server) and probe is not None and probe.id is None
-    return silent and now >= held.since + PATIENCE
+def _is_silent(observed: Observed, index: NodeIndex, endpoint: Announcement) -> bool:
+    """Whether an endpoint was dialled in vain although its server is well: it may be the operator's own way there."""
+    probe = observed.probes.get(endpoint)
+    return isinstance(observed.servers.get(index), Server) and probe is not None and probe.id is None
 
 
-def _waiting_since(observed: Observed, index: NodeIndex, endpoint: Announcement) -> datetime | None:
-    """Since when the status tells that this very endpoint waits to be announced."""
+def _silent_since(observed: Observed, index: NodeIndex, endpoint: Announcement) -> datetime | None:
+    """Since when the status tells that this very endpoint is dialled in vain."""
     told = observed.cluster.status.external_access
     for shard in told.endpoints if told is not None else ():
         for node in shard.nodes:

@@ -142,8 +142,13 @@ def _node(observed: Observed, access: Access, index: NodeIndex, endpoint: Announ
         port=endpoint.port,
         address=endpoint.address,
         announced=index in access.arrived and access.records.get(index) == endpoint,
-        waiting_since=stamp(access.withheld[index].since) if index in access.withheld else None,
+        waiting_since=stamp(since) if (since := _silent_since(access, index)) is not None else None,
     )
+
+
+def _silent_since(access: Access, index: NodeIndex) -> datetime | None:
+    held = access.withheld.get(index)
+    return held.silent_since if held is not None else None
 
 
 def role(observed: Observed, index: NodeIndex) -> str:

@@ -191,11 +191,16 @@ def _certificates(observed: Observed, strangers: Container[NodeIndex]) -> Iterat
 def _pod_labels(observed: Observed, topology: Topology, strangers: Container[NodeIndex]) -> Iterator[Action]:
     """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients.
 
+    A primary that is silent while another node has its slots is none any more: a Service that selects the primary must not lead to both.
     Where a server has a certificate to load the pod is marked, which calls its kubelet to bring it.
     """
-    for index, server in topology.servers.items():
-        pod = observed.pods.get(index)
-        if pod is None or pod.deleting:
+    for index, pod in observed.pods.items():
+        if pod.deleting:
+            continue
+        server = topology.servers.get(index)
+        if server is None:
+            if pod.role == "primary" and topology.primary(index.shard) not in {None, index}:
+                yield Ensure(PodLabels(index, pod.name, pod.uid, "replica", pod.serving, pod.certificate))
             continue
         role = pod_role(observed, index) or pod.role
         serving = role is not None and index not in strangers and (server.state_ok or pod.serving)
@@ -237,21 +242,26 @@ def _inside_waits(observed: Observed, inside: Health, phase: Phase, *, busy: boo
 
 def _near(cluster: Cluster, type_: ConditionType, now: datetime) -> float:
     """The pace of what servers tell each other in a moment; slower where it has not happened for long, so that nothing runs hot."""
+    return SOON if _late(cluster, type_, now) else NEAR
+
+
+def _late(cluster: Cluster, type_: ConditionType, now: datetime) -> bool:
+    """Whether a condition has not been True for longer than what it waits for should take."""
     condition = cluster.status.condition(type_)
-    late = (
+    return (
         condition is not None
         and condition.status is not ConditionStatus.TRUE
         and now > parsed(condition.last_transition_time) + _EXPECTED
     )
-    return SOON if late else NEAR
 
 
 def _outside_waits(
     observed: Observed, external: Outside, told: Mapping[NodeIndex, NodeStatus], *, now: datetime
 ) -> Iterator[float]:
     if external.access.withheld:
-        newest = max(held.since for held in external.access.withheld.values())
-        yield NEAR if now < newest + _EXPECTED else DNS
+        silent = [held.silent_since for held in external.access.withheld.values() if held.silent_since is not None]
+        is_new = bool(silent) and now < max(silent) + _EXPECTED
+        yield NEAR if is_new or not _late(observed.cluster, ConditionType.EXTERNAL_ACCESS_READY, now) else DNS
     if external.lack is not None and external.lack.reason in _POLLED:
         yield DNS
     if external.drain is not None:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from valkey_operator.core.topology import Topology
     from valkey_operator.core.transition import Services
 
-KILLING = timedelta(seconds=2.5)
-"""How long clients of a demoted node are sent away again and again: kube-proxy moves new connections within 0.9 s, old ones never."""
+KILLING = timedelta(seconds=3.5)
+"""How long clients of a demoted node are sent away again and again: kube-proxy moves new connections within 0.9 s, old ones never. That it
+was demoted is told in whole seconds, so it may be a second less."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,11 +113,14 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
     if wanted.shard is None or wanted.role == "node" or not any(isinstance(target, str) for target in targets):
         return merged
     primary = topology.primary(wanted.shard)
-    if primary is None:
-        return merged
-    to_primary = names.container_port(primary)
+    before = {port.name: port.target for port in live.ports}
+    ports = tuple(
+        port
+        if isinstance(port.target, str)
+        else replace(port, target=names.container_port(primary) if primary is not None else before.get(port.name, port.target))
+        for port in merged.ports
+    )
     selector = {key: value for key, value in wanted.selector.items() if key != names.ROLE}
-    ports = tuple(port if isinstance(port.target, str) else replace(port, target=to_primary) for port in merged.ports)
     return replace(merged, selector=selector, ports=ports)
 
 

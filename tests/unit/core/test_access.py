@@ -152,7 +152,7 @@ def test_no_pod_ip_is_announced_again_and_only_whole_pairs(probes, deaf, shards,
 
 def test_an_endpoint_that_does_not_answer_the_operator_is_announced_after_a_while():
     seen = probed(READY, FIRST, Probe(None, "timed out"))
-    assert access(seen, now=NOW).withheld[FIRST].since == NOW
+    assert access(seen, now=NOW).withheld[FIRST].silent_since == NOW
     since = waiting(seen, FIRST, since="2026-03-01T11:59:56Z")
     assert records(since) == INSIDE
     found = access(waiting(seen, FIRST, since="2026-03-01T11:59:55Z"), now=NOW)
@@ -166,8 +166,8 @@ def test_who_has_waited_long_enough_goes_on_waiting_for_the_others_since_when_it
     found = access(seen, now=NOW)
     assert found.records == INSIDE
     assert found.unproven == frozenset()
-    assert found.withheld[FIRST].since == NOW - timedelta(seconds=10)
-    assert found.withheld[SECOND].since == NOW
+    assert found.withheld[FIRST].silent_since == NOW - timedelta(seconds=10)
+    assert found.withheld[SECOND].silent_since == NOW
 
 
 @pytest.mark.parametrize("probe", [Probe("somebody"), None])
@@ -179,6 +179,13 @@ def test_an_endpoint_that_reaches_somebody_else_or_was_not_dialled_is_withheld_f
     assert FIRST in found.withheld
 
 
+def test_the_time_in_which_a_server_does_not_answer_itself_does_not_count():
+    seen = waiting(probed(READY, FIRST, Probe(None, "timed out")), FIRST, since="2026-03-01T00:00:00Z")
+    found = access(silent(seen, FIRST), now=NOW)
+    assert found.unproven == frozenset()
+    assert found.withheld[FIRST].silent_since is None
+
+
 def test_a_wait_for_an_earlier_endpoint_does_not_count():
     seen = waiting(probed(READY, FIRST, Probe(None, "timed out")), FIRST, since="2026-03-01T00:00:00Z")
     endpoints = seen.cluster.status.external_access.endpoints
@@ -187,7 +194,7 @@ def test_a_wait_for_an_earlier_endpoint_does_not_count():
         update={"endpoints": (endpoints[0].model_copy(update={"nodes": (node,)}),)}
     )
     seen = replace(seen, cluster=replace(seen.cluster, status=seen.cluster.status.model_copy(update={"external_access": told})))
-    assert access(seen, now=NOW).withheld[FIRST].since == NOW
+    assert access(seen, now=NOW).withheld[FIRST].silent_since == NOW
 
 
 # --- what keeps an endpoint from being announced at all ---

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from unit.core.edits import changed, configured, line, restarted, silent, views
+from unit.core.edits import changed, configured, line, promoted, restarted, silent, views
 from unit.core.given import EARLIER, NODES, NOW, node_id, observed, pod
 from unit.core.test_access import ANNOUNCED, OUTSIDE, READY, SERVICES, TYPE, probed, waiting
 from unit.core.test_access_status import ALL_SHARDS, DONE, OFF, stored
@@ -238,6 +238,11 @@ def test_an_empty_server_serves_nobody():
     assert labels(bare) == []
     silent_one = silent(replace(WHOLE, pods={**WHOLE.pods, P0: pod(P0, role=None, serving=False)}), P0)
     assert labels(silent_one) == []
+
+
+def test_a_primary_that_is_silent_is_none_any_more_once_another_node_has_its_slots():
+    assert labels(silent(WHOLE, P0)) == []
+    assert labels(silent(promoted(WHOLE, R0, over=P0), P0)) == [(P0, "replica", True), (R0, "primary", True)]
 
 
 def test_a_pod_that_goes_is_not_labelled():

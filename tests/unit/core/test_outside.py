@@ -34,7 +34,7 @@ def sent_away(seen):
 
 def test_clients_of_a_demoted_node_are_sent_away_again_and_again_for_a_moment():
     assert sent_away(demoted(SHARED, at="2026-03-01T11:59:58Z")) == [(R0, "normal"), (R0, "pubsub")]
-    assert sent_away(demoted(SHARED, at="2026-03-01T11:59:57Z")) == []
+    assert sent_away(demoted(SHARED, at="2026-03-01T11:59:56Z")) == []
 
 
 def test_a_demotion_is_noticed_by_the_role_that_was_written_last():
