@@ -6,6 +6,7 @@ import pytest
 
 from e2e import api as kinds
 from e2e import programs
+from e2e.waiting import eventually
 
 LB = {"type": "LoadBalancer"}
 GIVE, ADDRESS, DELAY = (f"sandbox.valkey.io/{word}" for word in ("give", "address", "delay"))
@@ -171,7 +172,7 @@ def test_an_address_changes_goes_and_comes_back(new_cluster):
     )
     cluster.wait_until_ready()
     assert {port["name"]: port["port"] for port in cluster.services()["web-1"]["spec"]["ports"]} == ports
-    assert told_as_in_the_status(cluster)
+    eventually(lambda: told_as_in_the_status(cluster), what="what servers tell to be what the status tells")
 
 
 @pytest.mark.parametrize(("give", "expected"), [("hostname", "name"), ("both", "address")])

@@ -78,10 +78,12 @@ def test_a_service_that_was_deleted_by_hand_comes_back_with_its_numbers(steady, 
     steady.wait_until_ready()
     assert steady.node_ports() == ports
     assert steady.pod_identities() == identities
-    addresses = [node["address"] for node in steady.endpoints().values()]
     expected = sorted(steady.ids().values())
 
-    def reached():
-        return sorted(str(found) for found in programs.node_ids(addresses, login=steady.login()).values()) == expected
+    def are_reached():
+        addresses = [node["address"] for node in steady.endpoints().values()]
+        return sorted(programs.node_ids(addresses, login=steady.login()).values()) == expected
 
-    eventually(reached, what="every endpoint to reach its server again: kube-proxies hear of the new Service after us")
+    eventually(
+        are_reached, what="every endpoint to be told, and to reach its server: kube-proxies hear of the new Service after us"
+    )
