@@ -185,6 +185,19 @@ def test_a_name_is_announced_only_where_there_is_no_address(new_cluster, give, e
     assert told_as_in_the_status(cluster)
 
 
+def test_one_balancer_may_have_a_name_while_another_has_an_address(new_cluster):
+    """The other half of story 5."""
+    cluster = new_cluster(shards=2, replicas=0, external=LB | {"announceWhen": "Always"})
+    cluster.wait_until_ready()
+    annotate(cluster, "web-0", **{GIVE.replace("/", "_"): "hostname"})
+    wait_for_endpoint(
+        cluster, (0, 0), lambda node: not node["host"].startswith(POOL) and node["announced"], what="the balancer's name"
+    )
+    cluster.wait_until_ready()
+    assert cluster.endpoints()[1, 0]["host"].startswith(POOL)
+    assert told_as_in_the_status(cluster)
+
+
 def test_what_a_cloud_adds_to_a_service_stays(new_cluster):
     """§5: annotations, finalizers and classes of others are not ours."""
     cluster = new_cluster(shards=1, replicas=0, external=LB)

@@ -160,10 +160,13 @@ def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_fai
         os.kill(server_process(cluster.pod(0, 1)), signal.SIGKILL)
         eventually(lambda: leads_to(0, 0), what="web-0 to lead to the one that took over")
         cluster.wait_until_ready()
+        time.sleep(
+            6
+        )  # a request may take 5 s to fail; who is caught in a loop of redirects has had no success since the first failover
         reports = [load.stop() for load in loads]
     for report in reports:
         assert report["lost"] == []
-        assert report["worst_gap"] < 5, report["complaints"]  # who is caught in a loop of redirects never gets out of it
+        assert report["worst_gap"] < 10, report["complaints"]
 
 
 def test_no_request_fails_while_the_type_and_the_names_change(web, router, outside):
