@@ -60,6 +60,8 @@ def by_shard(bench: Bench) -> list[Figure]:
                 hand_over(clusters, primary_of_last_shard(clusters, login), login)
                 time.sleep(AFTERMATH_SECONDS)
                 reports = [load.stop() for load in loads]
+            each = (f"{library} {report['worst_gap']:.2f} s" for library, report in zip(programs.LIBRARIES, reports, strict=True))
+            bench.steps.say(f"  worst gaps: {', '.join(each)}")
             gaps.append(max(report["worst_gap"] for report in reports))
             lost += sum(len(report["lost"]) for report in reports)
             unrecovered += sum(report["worst_gap"] > AFTERMATH_SECONDS for report in reports)

@@ -92,11 +92,16 @@ def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement |
 
 
 def send_away(observed: Observed, statuses: Mapping[NodeIndex, NodeStatus], *, now: datetime) -> Iterator[Action]:
-    """Where a shard has one endpoint for all its nodes: clients that still sit on a node which was primary until a moment ago are cut off."""
+    """Where a shard has one endpoint for all its nodes: clients that still sit on a node which was primary until a moment ago are cut off.
+
+    Not before its pod's label says so: the shard's Service would lead them back at once, and each vain connection lets libraries wait longer.
+    """
     if not shard_addressed(observed.cluster):
         return
     for index, status in statuses.items():
-        if _demoted(status, now) and isinstance(observed.servers.get(index), Server):
+        pod = observed.pods.get(index)
+        is_relabelled = pod is not None and pod.role == "replica"
+        if _demoted(status, now) and is_relabelled and isinstance(observed.servers.get(index), Server):
             yield Tell(index, KillClients("normal"))
             yield Tell(index, KillClients("pubsub"))
 
