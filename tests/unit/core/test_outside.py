@@ -52,6 +52,11 @@ def test_a_silent_node_cannot_send_anybody_away():
     assert sent_away(silent(demoted(SHARED, at="2026-03-01T12:00:00Z"), R0)) == []
 
 
+def test_nobody_is_sent_away_while_the_label_would_lead_back():
+    seen = demoted(SHARED, at="2026-03-01T12:00:00Z")
+    assert sent_away(replace(seen, pods={**seen.pods, R0: replace(seen.pods[R0], role="primary")})) == []
+
+
 def test_while_clients_may_come_back_the_next_look_is_soon():
     assert decide(demoted(SHARED, at="2026-03-01T12:00:00Z"), now=NOW + timedelta(seconds=1)).wake_after <= 0.5
 

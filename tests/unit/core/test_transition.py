@@ -1,6 +1,7 @@
 from dataclasses import replace
 
-from unit.core.given import balancer, observed, service
+from unit.core.edits import silent
+from unit.core.given import NODES, balancer, observed, service
 from valkey_operator.core import transition
 from valkey_operator.core.observed import AllocatedPort, Balancing
 from valkey_operator.core.topology import Topology
@@ -81,6 +82,19 @@ def test_a_shards_service_leads_to_its_primary_by_port_while_ports_of_single_nod
     last = at_last({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD, drained=True)
     assert last.selector == {"valkey.io/shard-index": "0", "valkey.io/role": "primary"}
     assert ports(last) == [("sni-shard", 6380, 6379, None)]
+
+
+def test_while_the_primary_is_unknown_a_shards_port_leads_where_it_led():
+    live = replace(SHARD, ports=(*NODE_PORTS, AllocatedPort("sni-shard", 6380, None, "valkey-0-1")))
+    seen = observed({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, live)
+    seen = silent(seen, *(index for index in NODES if index.shard == 0))
+    found = named(transition.services(seen, Topology.of(seen), drained=False), "orders-0")
+    assert found.selector == {"valkey.io/shard-index": "0"}
+    assert [(name, target) for name, _, target, _ in ports(found)] == [
+        ("sni-shard", "valkey-0-1"),
+        ("np-0", "valkey-0-0"),
+        ("np-1", "valkey-0-1"),
+    ]
 
 
 def test_what_was_for_all_stays_when_external_access_is_turned_off_until_it_is_drained():
