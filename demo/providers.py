@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from demo.kubernetes import DemoError, Kubernetes
 from sandbox import cluster, kubectl, operator, ownership
-from sandbox.home import Home
+from sandbox.home import PROGRAM, Home
 from sandbox.ownership import Mode
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).parents[1]
 BIN = Path(".venv/bin")
-SANDBOX = Path(sys.executable).with_name("sandbox")
 
 KIND_CLUSTER = "valkey-demo"
 KIND_NODES = """
@@ -82,7 +80,7 @@ class Sandbox(Provider):
 
     def outside(self) -> list[str]:
         """See Provider."""
-        return [str(SANDBOX), "outside", "--"]
+        return [str(PROGRAM), "outside", "--"]
 
 
 class Kind(Provider):

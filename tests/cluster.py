@@ -1,11 +1,12 @@
 """The sandbox as tests see it: brought up once, left running for the next run."""
 
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-SANDBOX = Path(sys.executable).with_name("sandbox")
+from sandbox.home import PROGRAM
+
+SANDBOX = PROGRAM
 
 
 def sandbox(*arguments: str | Path) -> str:

@@ -4,6 +4,7 @@ What is worth keeping between runs (programs, images) and what a person may want
 directory. What is true only while it runs (process records, the owner) lies in RUN, so that one machine has one sandbox.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ RUN = Path("/run/valkey-sandbox")
 LOCK = Path("/run/valkey-sandbox.lock")
 SOURCES = Path(__file__).parents[2] / "kubernetes"  # the Go module
 CHECKOUT = Path(__file__).parents[3]
+PROGRAM = Path(sys.executable).with_name("sandbox")
+"""The command itself, for those who run it as a program of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,15 +64,7 @@ class Mirror:
         )
         self.records = ours(VALKEY_NODE, views.record, _under)
         self.services = ours(SERVICE, views.service, _under)
-        self.slices: Reflector[views.Slice] = Reflector(
-            kube,
-            ENDPOINT_SLICE,
-            views.endpoint_slice,
-            namespace=namespace,
-            label_selector=f"{_OURS},{names.EXTERNAL_ACCESS}",
-            index=_of_slice,
-            observer=observer,
-        )
+        self.slices = ours(ENDPOINT_SLICE, views.endpoint_slice, _of_slice)  # they have their Services' labels
         self.workloads = ours(STATEFUL_SET, views.workload, _under)
         self.secrets = ours(SECRET, secret_views.secret, _under)
         self.pods = ours(POD, pod_views.pod, _under_cluster_and_machine)

@@ -26,14 +26,26 @@ def settled(live: Service | None, name: str, *, preferred: int, taken: set[int])
     old one until nobody holds the old endpoint any more. So does a port that has another number than the preferred one, since that was
     `taken` by another port of the Service: its name tells what it was made for, also when that number becomes free.
     """
-    moved = f"{name}-p{preferred}"
-    ports = {port.name: port.port for port in live.ports} if live is not None else {}
-    if moved in ports:
-        return moved, ports[moved]
-    if ports.get(name) == preferred:
-        return name, preferred
+    ports = _numbers(live)
+    own = named(live, name, preferred)
+    if own in ports:
+        return own, ports[own]
     number = free(preferred, taken | set(ports.values()))
-    return (name if number == preferred and name not in ports else moved), number
+    return (own if number == preferred else _apart(name, preferred)), number
+
+
+def named(live: Service | None, name: str, number: int) -> str:
+    """The name of a port that is wanted for a number: `lb-0`, or `lb-0-p7000` where that has it or where `lb-0` has another number."""
+    ports, apart = _numbers(live), _apart(name, number)
+    return apart if apart in ports or ports.get(name, number) != number else name
+
+
+def _apart(name: str, number: int) -> str:
+    return f"{name}-p{number}"
+
+
+def _numbers(live: Service | None) -> dict[str, int]:
+    return {port.name: port.port for port in live.ports} if live is not None else {}
 
 
 def free(preferred: int, taken: set[int]) -> int:

@@ -91,7 +91,4 @@ def _port(cluster: Cluster, live: Service | None, place: str) -> ServicePort:
     Another number than the one that is there gets a name of its own, so that both can be there for a while.
     """
     number = cluster.spec.external_access.port
-    held = {port.name: port.port for port in live.ports} if live is not None else {}
-    moved = f"{place}-p{number}"
-    name = moved if moved in held or held.get(place, number) != number else place
-    return ServicePort(name, number, names.CLIENT_PORT)
+    return ServicePort(ports.named(live, place, number), number, names.CLIENT_PORT)

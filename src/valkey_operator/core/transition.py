@@ -45,11 +45,12 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
     live = {name: service for name, service in observed.services.items() if service.kind}
     unwanted = [service for name, service in sorted(live.items()) if name not in wanted]
     old = {name: _old_ports(service, live.get(name)) for name, service in wanted.items()}
+    old_families = {name: _old_families(service, live.get(name)) for name, service in wanted.items()}
     return Services(
         ensured=tuple(
             replace(
                 _in_place(service, live.get(name), () if drained else old[name], observed, topology),
-                ip_families=_families(service, live.get(name), drained=drained),
+                ip_families=_families(service, live.get(name), () if drained else old_families[name]),
             )
             for name, service in wanted.items()
             if not (name in live and live[name].deleting)
@@ -58,12 +59,7 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
         leftovers=(
             *(service.name for service in unwanted),
             *(f"{name}:{port.name}" for name, listed in old.items() for port in listed),
-            *(
-                f"{name}:{family}"
-                for name, service in wanted.items()
-                for family in _families(service, live.get(name), drained=False)
-                if family not in _families(service, live.get(name), drained=True)
-            ),
+            *(f"{name}:{family}" for name, listed in old_families.items() for family in listed),
         ),
     )
 
@@ -87,17 +83,22 @@ def _in_place(
     return replace(changed, type=live.type, balancing=live.balancing, traffic_policy=live.traffic_policy)
 
 
-def _families(wanted: ExternalService, live: Service | None, *, drained: bool) -> tuple[str, ...]:
-    """The families of a Service as they should be now: Kubernetes keeps the first one, and one that clients still use goes last of all.
+def _old_families(wanted: ExternalService, live: Service | None) -> tuple[str, ...]:
+    """The families of a Service that the present spec does not want and that can go: a first one that is not wanted stays, and is told elsewhere."""
+    if live is None or not live.families or live.families[0] not in wanted.ip_families:
+        return ()
+    return tuple(family for family in live.families if family not in wanted.ip_families)
 
-    A first one that is not wanted at all is told elsewhere: until somebody decides, the Service stays as it is.
+
+def _families(wanted: ExternalService, live: Service | None, old: tuple[str, ...]) -> tuple[str, ...]:
+    """The families of a Service as they should be now, with those that old endpoints still need. Kubernetes keeps the first one.
+
+    Where that is not wanted the Service stays as it is until somebody decides.
     """
     if live is None or not wanted.ip_families or not live.families:
         return wanted.ip_families
     first = live.families[0]
-    if first not in wanted.ip_families:
-        return live.families
-    return tuple(dict.fromkeys((first, *wanted.ip_families, *(() if drained else live.families))))
+    return tuple(dict.fromkeys((first, *wanted.ip_families, *old))) if first in wanted.ip_families else live.families
 
 
 def _with_old(wanted: ExternalService, live: Service | None, old: tuple[AllocatedPort, ...], topology: Topology) -> ExternalService:

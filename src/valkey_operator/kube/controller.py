@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
-from valkey_operator.kube.errors import KubeError, Unavailable
+from valkey_operator.kube.errors import UNREADABLE, KubeError, Unavailable
 from valkey_operator.kube.observer import SILENT
 from valkey_operator.kube.queue import Queue
 
@@ -115,7 +115,7 @@ class Controller(Generic[K]):
                 try:
                     for key in source.to_keys(view):
                         self.queue.add(key)
-                except Exception:
+                except UNREADABLE:
                     log.exception("cannot tell whom a change of %s concerns: %r", source.reflector.kind, view)
 
         return feed

@@ -26,6 +26,8 @@ class Cause(NamedTuple):
     reason: str
 
 
+UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
+"""What it raises to read a malformed object, or what was made of one (pydantic's ValidationError is a ValueError)."""
 IDLE = "Idle"
 """The reason of a watch that heard nothing for too long."""
 

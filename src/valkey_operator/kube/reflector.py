@@ -15,7 +15,7 @@ import random
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from valkey_operator.kube.errors import IDLE, Gone, KubeError, Unavailable
+from valkey_operator.kube.errors import IDLE, UNREADABLE, Gone, KubeError, Unavailable
 from valkey_operator.kube.kinds import Key
 from valkey_operator.kube.observer import SILENT
 from valkey_operator.kube.store import Store
@@ -31,8 +31,6 @@ log = logging.getLogger(__name__)
 
 V = TypeVar("V")
 
-_UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
-"""What reading a malformed dict raises (pydantic's ValidationError is a ValueError)."""
 _BACK_OFF_BASE = 0.2
 _BACK_OFF_LIMIT = 30.0
 _RELIST_AFTER = 4
@@ -150,7 +148,7 @@ class Reflector(Generic[V]):
     def _put(self, key: Key, item: dict[str, Any]) -> None:
         try:
             view = self._project(item)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             if key not in self.store.unreadable:
                 log.exception("cannot read %s %s", self.kind, key)
             self.store.unreadable[key] = f"{type(error).__name__}: {error}"
