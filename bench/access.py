@@ -96,19 +96,12 @@ def changing(bench: Bench) -> list[Figure]:
         clusters.await_true("Ready", [NAME])
         before = clusters.servers(NAME)
         login = clusters.login(NAME, outside=False)
+        who = (login["username"], login["password"])
 
         def loads(where: str, seeds: list[str], *, is_outside: bool) -> list[programs.Running]:
-            who = (login["username"], login["password"])
-            return [
-                stack.enter_context(
-                    programs.load(library, seeds=seeds, login=who, prefix=f"{where}-{library}", is_outside=is_outside)
-                )
-                for library in programs.LIBRARIES
-            ]
+            return stack.enter_context(programs.loads(prefix=where, seeds=seeds, login=who, is_outside=is_outside))
 
-        sampler = stack.enter_context(
-            programs.sampler([server.ip for server in before], login=(login["username"], login["password"]))
-        )
+        sampler = stack.enter_context(programs.sampler([server.ip for server in before], login=who))
         # This machine reaches pods, node ports and balancers: its clients live through everything.
         through = loads("through", login["addresses"], is_outside=False)
         reports: list[dict[str, Any]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -42,21 +41,13 @@ def by_shard(bench: Bench) -> list[Figure]:
         login = clusters.login(NAME, outside=False) | {"trust": outside["trust"]}
         for number in bench.repeatedly("failover behind one name per shard"):
             clusters.await_whole(NAME)
-            with ExitStack() as stack:
-                loads = [
-                    stack.enter_context(
-                        programs.load(
-                            library,
-                            seeds=[f"{name}:{envoy.PORT}" for name in names.values()],
-                            login=(login["username"], login["password"]),
-                            prefix=f"{number}-{library}",
-                            fresh_every=None,
-                            hosts=outside["hosts"],
-                            trust=outside["trust"],
-                        )
-                    )
-                    for library in programs.LIBRARIES
-                ]
+            with programs.loads(
+                prefix=str(number),
+                seeds=[f"{name}:{envoy.PORT}" for name in names.values()],
+                login=(login["username"], login["password"]),
+                fresh_every=None,
+                **outside,
+            ) as loads:
                 hand_over(clusters, primary_of_last_shard(clusters, login), login)
                 time.sleep(AFTERMATH_SECONDS)
                 reports = [load.stop() for load in loads]

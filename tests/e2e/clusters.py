@@ -71,6 +71,10 @@ class ValkeyCluster:
     def wait_until(self, holds, *, what, timeout=60.0):
         return self.api.until(kinds.CLUSTER, self.namespace, holds, name=self.name, what=f"{self.name}: {what}", timeout=timeout)
 
+    def wait_until_drained(self, *, what="old endpoints gone"):
+        """Nothing is left that only old endpoints need."""
+        self.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what=what)
+
     def events(self, reason=None):
         """The events that regard it, oldest first."""
         found = [

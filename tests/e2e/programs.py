@@ -4,13 +4,15 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
+from sandbox.home import PROGRAM
+
 from . import go_client
 
-SANDBOX = Path(sys.executable).with_name("sandbox")
 LIBRARIES = ("valkey-py", "glide", "valkey-go")
 """The client libraries whose applications notice nothing."""
 PROGRAMS = Path(__file__).with_name("outside")
@@ -27,7 +29,7 @@ def _placed(command: list[str], *, is_outside: bool, hosts: Path | None) -> list
     """The words that run a command where it belongs; `hosts`: a file of names and addresses for it alone."""
     if hosts is not None:
         command = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts), *command]
-    return [str(SANDBOX), "outside", "--", *command] if is_outside else command
+    return [str(PROGRAM), "outside", "--", *command] if is_outside else command
 
 
 class Running:
@@ -93,6 +95,13 @@ def load(
     if library == "valkey-go":
         return Running(_placed([str(go_client.program())], is_outside=is_outside, hosts=hosts), settings)
     return Running(python("load.py", is_outside=is_outside, hosts=hosts), settings)
+
+
+@contextmanager
+def loads(*, prefix: str, **options: Any) -> Iterator[list[Running]]:
+    """A load by each of the LIBRARIES, while `with` holds; what else `load` takes is the same for all."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(load(library, prefix=f"{prefix}-{library}", **options)) for library in LIBRARIES]
 
 
 def sampler(

@@ -105,7 +105,7 @@ def test_a_family_is_added_and_taken_away_under_load_and_no_request_fails(new_cl
         cluster.external(ipFamilies=["IPv4"])
         cluster.wait_until(lambda found: "drainingSince" in found[0]["status"]["externalAccess"], what="draining")
         assert (families(cluster), announced(cluster)) == ({("IPv4", "IPv6")}, of_machines(cluster, ipv6=False))
-        cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="the family gone")
+        cluster.wait_until_drained(what="the family gone")
         report = load.stop()
     eventually(lambda: families(cluster) == {("IPv4",)}, what="Services of one family")
     assert (report["failures"], report["lost"]) == (0, []), report["complaints"]

@@ -27,10 +27,7 @@ def test_no_request_fails_and_no_pair_is_wrong_while_external_access_is_turned_o
     login = cluster.login("default")
 
     def loads(prefix, **options):
-        return [
-            stack.enter_context(programs.load(library, login=login, prefix=f"{prefix}-{library}", hosts=hosts, **options))
-            for library in programs.LIBRARIES
-        ]
+        return stack.enter_context(programs.loads(prefix=prefix, login=login, hosts=hosts, **options))
 
     with ExitStack() as stack:
         sampler = stack.enter_context(

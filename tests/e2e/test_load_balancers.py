@@ -1,11 +1,10 @@
 """Load balancers: pending, mixed, changing, withdrawn; every scope, and every change between types, under load from outside."""
 
-from contextlib import ExitStack
-
 import pytest
 
 from e2e import api as kinds
 from e2e import programs
+from e2e.changing import change_under_load
 from e2e.waiting import eventually
 
 LB = {"type": "LoadBalancer"}
@@ -43,7 +42,7 @@ def test_each_scope_gives_every_node_an_endpoint_that_reaches_it_alone(new_clust
     for scope in ("Shard", "Node", "Cluster"):
         cluster.external(loadBalancerScope=scope)
         cluster.wait_until_ready()
-        cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="old endpoints gone")
+        cluster.wait_until_drained()
         ids = cluster.ids()
         expected = {node["address"]: ids[f"valkey-web-{shard}-{number}-0"] for (shard, number), node in cluster.endpoints().items()}
         assert len(expected) == 6
@@ -57,7 +56,6 @@ def test_no_request_fails_while_the_type_the_scope_and_the_port_change(new_clust
     cluster = new_cluster(external=LB | {"drainSeconds": 3})
     cluster.wait_until_ready()
     identities = cluster.pod_identities()
-    login = cluster.login("default")
     changes = (
         {"type": "NodePort"},
         {"type": "LoadBalancer", "loadBalancerScope": "Node"},
@@ -67,22 +65,9 @@ def test_no_request_fails_while_the_type_the_scope_and_the_port_change(new_clust
         {"type": "NodePort", "loadBalancerScope": None, "advertisedPort": None},
         {"type": "LoadBalancer"},
     )
-    with ExitStack() as stack:
-        sampler = stack.enter_context(
-            programs.sampler([address.split(":")[0] for address in cluster.pod_addresses()], login=cluster.login())
-        )
+    with programs.sampler([address.split(":")[0] for address in cluster.pod_addresses()], login=cluster.login()) as sampler:
         for number, change in enumerate(changes):
-            seeds = cluster.bootstrap()
-            loads = [
-                stack.enter_context(programs.load(library, login=login, prefix=f"{library}-{number}", seeds=seeds))
-                for library in programs.LIBRARIES
-            ]
-            cluster.external(**change)
-            cluster.wait_until_ready()
-            for report in [one.stop() for one in loads]:
-                assert report["failures"] == 0, (change, report["complaints"])
-                assert report["lost"] == []
-            cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="old endpoints gone")
+            change_under_load(cluster, change, seeds=cluster.bootstrap(), prefix=str(number))
         sampled = sampler.stop()
     assert sampled["wrong"] == []
     assert cluster.pod_identities() == identities

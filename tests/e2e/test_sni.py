@@ -4,13 +4,13 @@ import os
 import random
 import signal
 import time
-from contextlib import ExitStack
 
 import pytest
 
 from authorities import authority
 from e2e import api as kinds
 from e2e import envoy, programs
+from e2e.changing import change_under_load
 from e2e.operators import server_process
 from e2e.secured import pod_names, put
 from e2e.waiting import eventually
@@ -109,13 +109,7 @@ def test_each_name_leads_to_its_node_and_clients_work_through_failovers(web, rou
 
     cluster.make_first_nodes_primaries()
     endpoints = {place: node["address"] for place, node in cluster.endpoints().items()}
-    with ExitStack() as stack:
-        loads = [
-            stack.enter_context(
-                programs.load(library, login=cluster.login("default"), prefix=library, seeds=cluster.bootstrap(), **outside)
-            )
-            for library in programs.LIBRARIES
-        ]
+    with programs.loads(prefix="load", login=cluster.login("default"), seeds=cluster.bootstrap(), **outside) as loads:
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
         eventually(lambda: cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0", what="node 0-1 to be the primary")
         cluster.api.delete(kinds.POD, "valkey-web-1-0-0", cluster.namespace)
@@ -146,23 +140,16 @@ def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_fai
         reached = programs.node_ids([address], login=cluster.login(), **outside)[address]
         return reached == cluster.ask(cluster.pod(shard, node), "CLUSTER MYID")
 
-    with ExitStack() as stack:
-        loads = [
-            stack.enter_context(
-                programs.load(library, login=cluster.login("default"), prefix=library, seeds=seeds(cluster), **outside)
-            )
-            for library in programs.LIBRARIES
-        ]
+    with programs.loads(prefix="load", login=cluster.login("default"), seeds=seeds(cluster), **outside) as loads:
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
         eventually(lambda: leads_to(0, 1), what="web-0 to lead to the new primary")
         assert cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0"
-        time.sleep(3)  # the old primary sends clients away for so long; all work again after it
+        time.sleep(3)  # for about so long the old primary sends clients away
         os.kill(server_process(cluster.pod(0, 1)), signal.SIGKILL)
         eventually(lambda: leads_to(0, 0), what="web-0 to lead to the one that took over")
         cluster.wait_until_ready()
-        time.sleep(
-            6
-        )  # a request may take 5 s to fail; who is caught in a loop of redirects has had no success since the first failover
+        # A request may take 5 s to fail; who is caught in a loop of redirects has had no success since the first failover.
+        time.sleep(6)
         reports = [load.stop() for load in loads]
     for report in reports:
         assert report["lost"] == []
@@ -177,7 +164,6 @@ def test_no_request_fails_while_the_type_and_the_names_change(web, router, outsi
     cluster = web(ports)
     cluster.wait_until_ready()
     identities = cluster.pod_identities()
-    login = cluster.login("default")
     turned = "{node}-{shard}-web.sni.example.com"
     changes = (
         (BY_NODE, by_node),
@@ -186,24 +172,17 @@ def test_no_request_fails_while_the_type_and_the_names_change(web, router, outsi
         (BY_NODE, lambda made: by_node(made, turned) | by_node(made)),
         (ports, None),
     )
-    with ExitStack() as stack:
-        pods = [pod["status"]["podIP"] for pod in cluster.pods()]
-        sampler = stack.enter_context(programs.sampler(pods, login=cluster.login(), **outside, inside=pod_names(cluster)))
-        for number, (change, leads) in enumerate(changes):
-            loads = [
-                stack.enter_context(
-                    programs.load(library, login=login, prefix=f"{library}-{number}", seeds=seeds(cluster), **outside)
-                )
-                for library in programs.LIBRARIES
-            ]
-            cluster.external(**change)
-            if leads is not None:
-                router.lead(leads(cluster))
-            cluster.wait_until_ready()
-            for report in [load.stop() for load in loads]:
-                assert report["failures"] == 0, (change, report["complaints"])
-                assert report["lost"] == []
-            cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="old endpoints gone")
+    pods = [pod["status"]["podIP"] for pod in cluster.pods()]
+    with programs.sampler(pods, login=cluster.login(), **outside, inside=pod_names(cluster)) as sampler:
+        for number, (change, names) in enumerate(changes):
+            change_under_load(
+                cluster,
+                change,
+                seeds=seeds(cluster),
+                prefix=str(number),
+                meanwhile=None if names is None else lambda names=names: router.lead(names(cluster)),
+                **outside,
+            )
         sampled = sampler.stop()
     assert sampled["wrong"] == []
     assert cluster.pod_identities() == identities
@@ -211,25 +190,12 @@ def test_no_request_fails_while_the_type_and_the_names_change(web, router, outsi
 
 
 def test_clients_follow_from_one_name_per_node_to_one_per_shard_and_back(web, router, outside):
-    """A second Service carries the other selector meanwhile."""
+    """The shard's Service leads to its primary while the nodes' Services stay until nobody needs them."""
     cluster = web(BY_NODE)
     router.lead(by_node(cluster))
     cluster.wait_until_ready()
     identities = cluster.pod_identities()
-    with ExitStack() as stack:
-        loads = [
-            stack.enter_context(
-                programs.load(
-                    library,
-                    login=cluster.login("default"),
-                    prefix=library,
-                    seeds=seeds(cluster),
-                    **outside,
-                    fresh_every=None,
-                )
-            )
-            for library in programs.LIBRARIES
-        ]
+    with programs.loads(prefix="load", login=cluster.login("default"), seeds=seeds(cluster), **outside, fresh_every=None) as loads:
         for template in (BY_SHARD, BY_NODE):
             cluster.external(**template)
             router.lead(by_node(cluster) | by_shard(cluster))
@@ -257,7 +223,7 @@ def test_an_operator_that_is_killed_at_any_moment_of_a_change_comes_to_the_same_
             process.kill()
             process.start()
         cluster.wait_until_ready()
-        cluster.wait_until(lambda found: "drainingSince" not in found[0]["status"]["externalAccess"], what="old endpoints gone")
+        cluster.wait_until_drained()
     assert cluster.pod_identities() == identities
     assert sorted(cluster.services()) == ["web", "web-0", "web-0-0", "web-0-1"]
     addresses = [node["address"] for node in cluster.endpoints().values()]

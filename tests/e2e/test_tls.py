@@ -5,7 +5,6 @@ import re
 import socket
 import ssl
 import time
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -97,12 +96,7 @@ def test_certificates_and_authorities_change_under_clients_outside_that_verify_t
     with Valkey(host=cluster.pods()[0]["status"]["podIP"], socket_timeout=2) as plain, pytest.raises(NoConnection):
         plain.ping()
 
-    def load(library):
-        seeds = cluster.bootstrap()
-        return stack.enter_context(programs.load(library, login=login, prefix=library, seeds=seeds, hosts=hosts, trust=trust))
-
-    with ExitStack() as stack:
-        loads = [load(library) for library in programs.LIBRARIES]
+    with programs.loads(prefix="load", login=login, seeds=cluster.bootstrap(), hosts=hosts, trust=trust) as loads:
         put(api, cluster.namespace, second.secret(A))
         wait_until_served(cluster, second)
 
