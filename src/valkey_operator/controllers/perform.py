@@ -40,8 +40,9 @@ _REASONS = {
 }
 
 _TRIES = 5
-"""How often node ports are asked for before a refusal is believed: the API server frees the ports of a deleted Service a moment after it has
-told of the deletion."""
+_PAUSE = 0.1
+"""How often node ports are asked for before a refusal is believed, and seconds between: the API server frees the ports of a deleted Service, and of
+one whose creation was cut off, a moment after it has told of that."""
 
 
 class Hands:
@@ -121,6 +122,7 @@ class Hands:
             if less is None:
                 raise
             if tries > 1:
+                await asyncio.sleep(_PAUSE)
                 await self._write(cluster, wanted, body, write, tries=tries - 1)
             else:
                 _, body = manifest(cluster, less)
