@@ -185,8 +185,11 @@ class ValkeyCluster:
             pod = self.pod(shard, 0)
             if "myself,master" not in self.ask(pod, "CLUSTER NODES"):
                 self.ask(pod, "CLUSTER FAILOVER")
-            name = pod["metadata"]["name"]
-            self.api.until(kinds.POD, self.namespace, _is_primary, name=name, what=f"{name} to be a primary", timeout=30)
+            self.wait_until_primary(pod["metadata"]["name"])
+
+    def wait_until_primary(self, name, *, timeout=30.0):
+        """The pod of that name has the label of a primary."""
+        self.api.until(kinds.POD, self.namespace, _is_primary, name=name, what=f"{name} to be a primary", timeout=timeout)
 
     def endpoints(self):
         """The endpoints of the status by (shard, node)."""

@@ -45,6 +45,16 @@ def test_the_preferred_endpoint_type_and_a_cleared_host_are_repaired(new_cluster
     eventually(is_repaired, what="the type to be repaired", timeout=40)
 
 
+def test_failovers_are_heard_of_at_once_and_not_at_the_next_look(steady):
+    """Looks at a cluster at rest are 15 s apart."""
+    for taking_over in (1, 0, 1, 0):
+        name = f"valkey-standing-0-{taking_over}-0"
+        if steady.primary(0)["metadata"]["name"] != name:
+            steady.ask(steady.pod(0, taking_over), "CLUSTER FAILOVER")
+            steady.wait_until_primary(name, timeout=5)
+        steady.wait_until_ready()
+
+
 def test_a_killed_server_comes_back_as_a_replica_with_a_new_id_at_its_endpoint(steady):
     """Story 9: without persistence it must not come back as an empty primary."""
     primary = steady.primary(2)

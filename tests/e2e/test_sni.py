@@ -125,14 +125,13 @@ def test_each_name_leads_to_its_node_and_clients_work_through_failovers(web, rou
 
 
 def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_failover(web, router, outside):
-    """Shard-addressed: the label moves, and clients of the old primary are sent away until they reach the new one."""
+    """Shard-addressed: the shard's Service moves, and clients of the old primary are sent away until they reach the new one."""
     cluster = web(BY_SHARD)
     router.lead(by_shard(cluster))
     cluster.wait_until_ready()
     warning = cluster.wait_for("ConfigurationWarning", reason="ReplicasNotReachable")
     assert "clients outside reach primaries only: add {node} to it" in warning["message"]
     assert {node["address"] for node in cluster.endpoints().values()} == {f"web-{n}.sni.example.com:6380" for n in range(3)}
-    assert cluster.services()["web-0"]["spec"]["selector"]["valkey.io/role"] == "primary"
     cluster.make_first_nodes_primaries()
 
     def leads_to(shard, node):
@@ -143,6 +142,7 @@ def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_fai
     with programs.loads(prefix="load", login=cluster.login("default"), seeds=seeds(cluster), **outside) as loads:
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
         eventually(lambda: leads_to(0, 1), what="web-0 to lead to the new primary")
+        assert cluster.services()["web-0"]["spec"]["selector"]["valkey.io/node-index"] == "1"
         assert cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0"
         time.sleep(3)  # for about so long the old primary sends clients away
         os.kill(server_process(cluster.pod(0, 1)), signal.SIGKILL)

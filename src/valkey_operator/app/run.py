@@ -16,10 +16,12 @@ from valkey_operator.controllers.cluster import ClusterReconciler
 from valkey_operator.controllers.mirror import Mirror
 from valkey_operator.controllers.observe import Eyes
 from valkey_operator.controllers.perform import Hands
+from valkey_operator.controllers.vigil import Vigil
 from valkey_operator.kube.client import Kube
 from valkey_operator.kube.controller import Controller
 from valkey_operator.kube.events import Recorder
 from valkey_operator.kube.lease import lead
+from valkey_operator.kube.queue import Queue
 from valkey_operator.valkey.connection import Servers
 
 if TYPE_CHECKING:
@@ -69,15 +71,18 @@ class Operator:
         """Everything that only the leader does."""
         self._engine.leader.set(1)
         servers = Servers()
+        queue: Queue[Key] = Queue(observer=self._engine)
+        vigil = Vigil(queue.add)
         try:
             mirror = await Mirror.of(kube, namespace=self._settings.namespace, observer=self._engine)
             if mirror.machines is None:
                 log.warning("no right to read nodes: node ports are advertised at the internal addresses of pods' hosts")
             recorder = Recorder(kube, controller=CONTROLLER, instance=self._settings.identity)
             eyes = Eyes(kube, mirror, servers)
-            reconciler = ClusterReconciler(kube, mirror, eyes, Hands(kube, mirror, servers, eyes), recorder, tally=self._clusters)
+            hands = Hands(kube, mirror, servers, eyes)
+            reconciler = ClusterReconciler(kube, mirror, eyes, hands, recorder, vigil=vigil, tally=self._clusters)
             self._controller = Controller(
-                reconciler, sources=mirror.sources(), workers=self._settings.workers, observer=self._engine
+                reconciler, sources=mirror.sources(), workers=self._settings.workers, queue=queue, observer=self._engine
             )
             self._standing_by = False
             async with asyncio.TaskGroup() as tasks:
@@ -85,6 +90,7 @@ class Operator:
                 tasks.create_task(self._controller.run(), name="controller")
         finally:
             self._engine.leader.set(0)
+            await vigil.aclose()
             await servers.aclose()
 
 

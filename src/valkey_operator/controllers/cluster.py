@@ -18,6 +18,7 @@ from valkey_operator.core.rest import rest_seconds, undisturbed
 from valkey_operator.core.status import is_formed, is_settled, refused_status, transitions, with_failures
 from valkey_operator.kube.controller import DONE, Result
 from valkey_operator.kube.errors import KubeError, NotFound
+from valkey_operator.kube.kinds import Key
 from valkey_operator.manifests.status import cluster_status, node_status
 
 if TYPE_CHECKING:
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from valkey_operator.controllers.observe import Eyes
     from valkey_operator.controllers.perform import Hands
     from valkey_operator.controllers.tally import Tally
+    from valkey_operator.controllers.vigil import Vigil
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Cluster, Observed
     from valkey_operator.core.plan import Event, Plan
     from valkey_operator.core.status import Failure
     from valkey_operator.kube.client import Kube
     from valkey_operator.kube.events import Recorder
-    from valkey_operator.kube.kinds import Key
     from valkey_operator.manifests.metadata import Manifest
 
 _RETRY_SECONDS = 5.0
@@ -55,6 +56,7 @@ class ClusterReconciler:
         hands: Hands,
         recorder: Recorder,
         *,
+        vigil: Vigil,
         tally: Tally = SILENT,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -63,6 +65,7 @@ class ClusterReconciler:
         self._eyes = eyes
         self._hands = hands
         self._recorder = recorder
+        self._vigil = vigil
         self._tally = tally
         self._now = now
 
@@ -75,6 +78,7 @@ class ClusterReconciler:
         cluster = self._mirror.clusters.store.get(key.namespace, key.name)
         if cluster is None:
             self._tally.gone(key.namespace, key.name)
+            self._vigil.keep(key, ())
             await self._eyes.prune()
             return DONE
         if isinstance(cluster, InvalidCluster):
@@ -110,6 +114,7 @@ class ClusterReconciler:
         )
         for event in plan.events:
             self._emit(cluster, event)
+        await self._listen(observed, plan)
         if passing is not None:
             raise passing
         if plan.quiet:
@@ -120,6 +125,11 @@ class ClusterReconciler:
         if failures and is_formed(cluster.status) and wake_after is not None:
             wake_after = max(wake_after, _REFUSED_SECONDS)
         return Result(wake_after=wake_after, quiet=plan.quiet and not failures)
+
+    async def _listen(self, observed: Observed, plan: Plan) -> None:
+        addresses = {index: await self._eyes.address(observed, index) for index in plan.listen}
+        places = [(address, plan.listen[index]) for index, address in addresses.items() if address is not None]
+        self._vigil.keep(Key(observed.cluster.namespace, observed.cluster.name), places)
 
     async def _tell(self, cluster: Cluster, status: ClusterStatus) -> None:
         if status != cluster.status:

@@ -10,6 +10,7 @@ from valkey_operator.core import config, names, places, settings, tls, users
 from valkey_operator.core.certificates import covers
 from valkey_operator.core.formation import be_believed, formation
 from valkey_operator.core.health import health
+from valkey_operator.core.listening import listening
 from valkey_operator.core.observed import Server
 from valkey_operator.core.outside import announcements, is_sending_away, outside, send_away, service_actions
 from valkey_operator.core.plan import (
@@ -110,6 +111,7 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         ),
         node_status=told,
         wake_after=wake_after,
+        listen=listening(topology) if formed else {},
         # What servers were told just now is looked at whole: a command that failed is not left to the slow looks.
         quiet=quiet and not any(isinstance(action, Tell | Announce) for action in actions),
     )

@@ -7,13 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import places, settings, tls, transition
+from valkey_operator.core import names, places, settings, tls, transition
 from valkey_operator.core.access import access
 from valkey_operator.core.access_status import draining, external_status, lack
 from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
 from valkey_operator.core.observed import Server
 from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, KillClients, Record, Remove, Tell
+from valkey_operator.core.sni import leads_to
 from valkey_operator.core.times import parsed
 
 if TYPE_CHECKING:
@@ -94,14 +95,14 @@ def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement |
 def send_away(observed: Observed, statuses: Mapping[NodeIndex, NodeStatus], *, now: datetime) -> Iterator[Action]:
     """Where a shard has one endpoint for all its nodes: clients that still sit on a node which was primary until a moment ago are cut off.
 
-    Not before its pod's label says so: the shard's Service would lead them back at once, and each vain connection lets libraries wait longer.
+    Not before the shard's Service has moved on: it would lead them back at once, and each vain connection lets libraries wait longer.
     """
     if not shard_addressed(observed.cluster):
         return
     for index, status in statuses.items():
-        pod = observed.pods.get(index)
-        is_relabelled = pod is not None and pod.role == "replica"
-        if _demoted(status, now) and is_relabelled and isinstance(observed.servers.get(index), Server):
+        service = observed.services.get(names.shard_service(observed.cluster.name, index.shard))
+        moved = service is not None and not leads_to(service, index)
+        if _demoted(status, now) and moved and isinstance(observed.servers.get(index), Server):
             yield Tell(index, KillClients("normal"))
             yield Tell(index, KillClients("pubsub"))
 

@@ -300,5 +300,7 @@ class Plan:
     events: tuple[Event, ...] = ()
     wake_after: float | None = None
     """Seconds until the next look if nothing happens before; None: only when something happens."""
+    listen: Mapping[NodeIndex, str] = field(default_factory=dict)
+    """Primaries that tell of their handover, each with the key to wait at."""
     quiet: bool = False
     """Whether that look is the slow look at a settled cluster, for which one server's view is enough."""

@@ -28,15 +28,15 @@ def shard_service(
     type_: str,
     ports: tuple[ServicePort, ...],
     balancing: Balancing = NO_BALANCING,
-    role: str = "",
+    only: NodeIndex | None = None,
 ) -> ExternalService:
-    """The Service of one shard; with a `role`, of its pods of that role."""
+    """The Service of one shard, or of `only` one node of it."""
     service = ExternalService(
         name=names.shard_service(cluster.name, shard),
         role=ServiceRole.SHARD,
         type=type_,
         ports=ports,
-        selector={names.SHARD_INDEX: str(shard)} | ({names.ROLE: role} if role else {}),
+        selector={names.SHARD_INDEX: str(shard)} | ({names.NODE_INDEX: str(only.node)} if only is not None else {}),
         shard=shard,
         balancing=balancing,
     )

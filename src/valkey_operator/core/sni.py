@@ -12,6 +12,7 @@ from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
 from valkey_operator.core.service_parts import bootstrap_service, fixed_family, node_service, shard_service
+from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def services(observed: Observed) -> Iterator[ExternalService]:
     cluster = observed.cluster
     for shard in range(cluster.spec.shards):
         live = observed.services.get(names.shard_service(cluster.name, shard))
-        yield shard_service(cluster, shard, type_="ClusterIP", ports=(_port(cluster, live, SHARD),), role="primary")
+        yield shard_service(cluster, shard, type_="ClusterIP", ports=(_port(cluster, live, SHARD),), only=_primary(observed, shard))
     if by_node(cluster):
         for index in names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas):
             live = observed.services.get(names.node_service(cluster.name, index))
@@ -79,6 +80,25 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
         return (f"{host}:{number}",)
     first = (hosts.advertised(cluster, NodeIndex(shard, 0)) for shard in range(min(cluster.spec.shards, 3)))
     return tuple(f"{name}:{number}" for name in first if name is not None)
+
+
+def leads_to(service: Service, index: NodeIndex) -> bool:
+    """Whether a shard's Service brings new clients to that node."""
+    by_port = any(port.target == names.container_port(index) and ports.kind_of(port.name) == "sni" for port in service.ports)
+    return by_port or service.selector.get(names.NODE_INDEX) == str(index.node)
+
+
+def _primary(observed: Observed, shard: int) -> NodeIndex:
+    """The shard's primary, the last known one while nobody says that he is.
+
+    The Service selects the node and not the role, which two labels tell: with those a handover is two changes, the second of which kube-proxy
+    follows a second after the first.
+    """
+    known = Topology.of(observed).primary(shard)
+    recorded = (
+        index for index, record in sorted(observed.records.items()) if index.shard == shard and record.status.role == "primary"
+    )
+    return known or next(recorded, NodeIndex(shard, 0))
 
 
 def _node_port(index: NodeIndex) -> str:

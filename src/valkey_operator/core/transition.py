@@ -121,7 +121,7 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
         else replace(port, target=names.container_port(primary) if primary is not None else before.get(port.name, port.target))
         for port in merged.ports
     )
-    selector = {key: value for key, value in wanted.selector.items() if key != names.ROLE}
+    selector = {key: value for key, value in wanted.selector.items() if key != names.NODE_INDEX}
     return replace(merged, selector=selector, ports=ports)
 
 

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from valkey_operator.core.listening import KEYS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,8 +22,10 @@ DEFAULT = "default"
 _OPERATOR_RIGHTS = (
     "resetchannels -@all +auth +ping +hello +info +acl|load +acl|whoami +config|get +config|set +client|kill +client|setname +client|setinfo "
     "+cluster|myid +cluster|myshardid +cluster|info +cluster|nodes +cluster|slots +cluster|shards +cluster|meet +cluster|addslotsrange "
-    "+cluster|replicate +cluster|forget +cluster|failover +cluster|bumpepoch +cluster|reset +cluster|set-config-epoch"
+    "+cluster|replicate +cluster|forget +cluster|failover +cluster|bumpepoch +cluster|reset +cluster|set-config-epoch "
+    f"%R~{KEYS}* +xread"
 )
+"""What the operator does, and waiting at keys of its own until a primary hands over."""
 _REPLICATION_RIGHTS = "resetchannels -@all +ping +psync +sync +replconf"
 """What a replica does at its primary, and nothing else."""
 _HASHED = re.compile(r"#[0-9a-f]{64}")

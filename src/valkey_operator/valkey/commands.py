@@ -85,3 +85,8 @@ def reset(*, hard: bool) -> Command[None]:
 def kill_clients(kind: Literal["normal", "pubsub"]) -> Command[int]:
     """Close every other client's connection of that kind; tells how many."""
     return Command("CLIENT KILL", ("TYPE", kind, "SKIPME", "yes"), number)
+
+
+def wait_at(key: str) -> Command[Reply]:
+    """Wait for entries of a stream that does not exist, for ever: the answer is an error once the server has not its slot any more."""
+    return Command("XREAD", ("BLOCK", 0, "STREAMS", key, "$"), lambda reply: reply)

@@ -64,7 +64,8 @@ class _Connection(Connection):
 class Link:
     """A connection that is opened when needed, kept, and opened again once when it turns out to be dead."""
 
-    def __init__(self, *, connect_timeout: float, reply_timeout: float) -> None:
+    def __init__(self, *, connect_timeout: float, reply_timeout: float | None) -> None:
+        """Seconds; without a `reply_timeout` answers are awaited for ever."""
         self._connect_timeout = connect_timeout
         self._reply_timeout = reply_timeout
         self._address: Address | None = None

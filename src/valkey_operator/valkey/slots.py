@@ -1,5 +1,6 @@
 """Arithmetic on the 16,384 hash slots."""
 
+from binascii import crc_hqx
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -115,3 +116,8 @@ def _joined(ranges: Iterable[SlotRange]) -> tuple[SlotRange, ...]:
 
 NO_SLOTS = Slots()
 ALL = Slots((SlotRange(0, SLOT_COUNT - 1),))
+
+
+def slot_of(key: str) -> int:
+    """The slot of a key without braces (CRC-16/XMODEM of all of it)."""
+    return crc_hqx(key.encode(), 0) % SLOT_COUNT

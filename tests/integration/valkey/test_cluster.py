@@ -27,7 +27,8 @@ from valkey_operator.valkey.topology import Endpoint
 OPERATOR = Credentials("_operator", "correct-horse")
 OPERATOR_RIGHTS = (
     "+ping +info +acl|load +config|get +config|set +client|kill +cluster|myid +cluster|myshardid +cluster|info +cluster|nodes +cluster|slots "
-    "+cluster|meet +cluster|addslotsrange +cluster|set-config-epoch +cluster|replicate +cluster|forget +cluster|failover +cluster|reset"
+    "+cluster|meet +cluster|addslotsrange +cluster|set-config-epoch +cluster|replicate +cluster|forget +cluster|failover +cluster|reset "
+    "%R~waited-at* +xread"
 )
 USERS = f"""\
 user default off

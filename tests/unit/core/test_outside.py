@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from unit.core.edits import silent
-from unit.core.given import NODES, NOW, observed
+from unit.core.given import NODES, NOW, observed, service
 from unit.core.test_access import OUTSIDE, SERVICES, TYPE
 from valkey_operator.core.decide import decide
 from valkey_operator.core.outside import announcements
@@ -17,9 +17,10 @@ SHARED = {"type": "Ingress", "advertisedHost": "{name}-{shard}.example.com"}
 APART = {"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com"}
 
 
-def demoted(access, *, at):
-    """Node 0-1 was a primary until then."""
-    seen = observed(access, answering=False)
+def demoted(access, *, at, leading_to="0"):
+    """Node 0-1 was a primary until then; new clients are led to that node."""
+    selector = {"valkey.io/shard-index": "0", "valkey.io/node-index": leading_to}
+    seen = observed(access, service("orders-0", selector=selector, type_="ClusterIP"), answering=False)
     record = seen.records[R0]
     return replace(seen, records={**seen.records, R0: replace(record, status=record.status.model_copy(update={"demoted_at": at}))})
 
@@ -52,9 +53,10 @@ def test_a_silent_node_cannot_send_anybody_away():
     assert sent_away(silent(demoted(SHARED, at="2026-03-01T12:00:00Z"), R0)) == []
 
 
-def test_nobody_is_sent_away_while_the_label_would_lead_back():
-    seen = demoted(SHARED, at="2026-03-01T12:00:00Z")
-    assert sent_away(replace(seen, pods={**seen.pods, R0: replace(seen.pods[R0], role="primary")})) == []
+def test_nobody_is_sent_away_while_the_service_would_lead_back():
+    seen = demoted(SHARED, at="2026-03-01T12:00:00Z", leading_to="1")
+    assert sent_away(seen) == []
+    assert sent_away(replace(seen, services={})) == []
 
 
 def test_while_clients_may_come_back_the_next_look_is_soon():

@@ -1,8 +1,13 @@
-from unit.core.given import observed, service
+from dataclasses import replace
+
+from unit.core.edits import promoted, silent
+from unit.core.given import NODES, observed, service
 from valkey_operator.core import sni
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement
 
+P0, R0, *_ = NODES
+SHARD_PORT = AllocatedPort("sni-shard", 6380, None, 6379)
 BY_NODE = {"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com"}
 BY_SHARD = {"type": "Ingress", "advertisedHost": "{name}-{shard}.example.com"}
 
@@ -30,9 +35,34 @@ def test_a_shards_service_leads_to_its_primary():
     assert services["orders-0"] == (
         "ClusterIP",
         [("sni-shard", 6380, 6379)],
-        {"valkey.io/shard-index": "0", "valkey.io/role": "primary"},
+        {"valkey.io/shard-index": "0", "valkey.io/node-index": "0"},
     )
     assert len(services) == 3 + 1
+
+
+def selected(seen):
+    return next(sni.services(seen)).selector["valkey.io/node-index"]
+
+
+def test_after_a_failover_it_leads_to_the_new_primary():
+    assert selected(promoted(observed(BY_SHARD), R0, over=P0)) == "1"
+
+
+def test_while_nobody_says_who_is_primary_it_leads_where_it_led():
+    seen = silent(observed(BY_SHARD), P0, R0)
+    assert selected(seen) == "0"
+    record = seen.records[R0]
+    was_primary = replace(record, status=record.status.model_copy(update={"role": "primary"}))
+    assert selected(replace(seen, records={R0: was_primary})) == "1"
+    assert selected(replace(seen, records={})) == "0"
+
+
+def test_a_shards_service_leads_to_a_node_by_its_selector_or_by_its_port():
+    by_selector = service("orders-0", SHARD_PORT, selector={"valkey.io/shard-index": "0", "valkey.io/node-index": "1"})
+    assert [sni.leads_to(by_selector, index) for index in (P0, R0)] == [False, True]
+    np = AllocatedPort("np-0", 6379, 31200, "valkey-0-0")
+    by_port = service("orders-0", np, replace(SHARD_PORT, target="valkey-0-1"), selector={"valkey.io/shard-index": "0"})
+    assert [sni.leads_to(by_port, index) for index in (P0, R0)] == [False, True]
 
 
 def test_an_endpoint_is_the_nodes_host_at_the_advertised_port():

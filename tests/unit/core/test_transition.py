@@ -80,7 +80,7 @@ def test_a_shards_service_leads_to_its_primary_by_port_while_ports_of_single_nod
     assert narrowing.selector == {"valkey.io/shard-index": "0"}
     assert [name for name, *_ in ports(narrowing)] == ["sni-shard", "np-1"]
     last = at_last({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD, drained=True)
-    assert last.selector == {"valkey.io/shard-index": "0", "valkey.io/role": "primary"}
+    assert last.selector == {"valkey.io/shard-index": "0", "valkey.io/node-index": "0"}
     assert ports(last) == [("sni-shard", 6380, 6379, None)]
 
 

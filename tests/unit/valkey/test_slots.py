@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from valkey_operator.valkey.slots import ALL, NO_SLOTS, SlotRange, Slots
+from valkey_operator.valkey.slots import ALL, NO_SLOTS, SlotRange, Slots, slot_of
 
 slot = st.integers(0, 16383)
 ranges = st.tuples(slot, slot).map(lambda pair: SlotRange(min(pair), max(pair)))
@@ -103,3 +103,9 @@ def test_pieces_are_even_and_make_the_whole(slots, parts):
 def test_piece_i_of_all_starts_at_i_times_16384_by_n(parts):
     for index, piece in enumerate(ALL.split(parts)):
         assert piece == Slots((SlotRange(index * 16384 // parts, (index + 1) * 16384 // parts - 1),))
+
+
+@pytest.mark.parametrize(("key", "slot"), [("foo", 12182), ("bar", 5061), ("somekey", 11058), ("", 0)])
+def test_the_slot_of_a_key_is_what_servers_say_it_is(key, slot):
+    """From CLUSTER KEYSLOT."""
+    assert slot_of(key) == slot
