@@ -10,6 +10,7 @@ from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.generic_client import GenericSyncClient
 
 MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,13 @@ STATEFUL_SET = Kind("apps/v1", "statefulsets")
 DEPLOYMENT = Kind("apps/v1", "deployments")
 BUDGET = Kind("policy/v1", "poddisruptionbudgets")
 SLICE = Kind("discovery.k8s.io/v1", "endpointslices")
+INGRESS = Kind("networking.k8s.io/v1", "ingresses")
+INGRESS_CLASS = Kind("networking.k8s.io/v1", "ingressclasses", namespaced=False)
 LEASE = Kind("coordination.k8s.io/v1", "leases")
 CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "clusterroles", namespaced=False)
+CLUSTER_ROLE_BINDING = Kind("rbac.authorization.k8s.io/v1", "clusterrolebindings", namespaced=False)
+SERVICE_ACCOUNT = Kind("v1", "serviceaccounts")
+DEFINITION = Kind("apiextensions.k8s.io/v1", "customresourcedefinitions", namespaced=False)
 
 
 class RefusedError(Exception):
@@ -77,6 +83,21 @@ class Api:
     def create(self, kind, body):
         namespace = body["metadata"].get("namespace")
         return self._call("POST", kind.path(namespace), body=body)
+
+    def apply(self, kind, body):
+        """The object has these fields afterwards, whether it was there before or not."""
+        name, namespace = body["metadata"]["name"], body["metadata"].get("namespace")
+        params = {"fieldManager": "tests", "force": "true"}
+        return self._call("PATCH", kind.path(namespace, name), body=body, params=params, media=APPLY)
+
+    def serves(self, kind):
+        """Whether there is this kind in this version at all."""
+        return self._http.get(kind.path(None), params={"limit": "1"}).status_code != httpx2.codes.NOT_FOUND
+
+    def token(self, account, namespace):
+        """A token by which a program is this service account, for some hours."""
+        path = SERVICE_ACCOUNT.path(namespace, account)
+        return self._call("POST", f"{path}/token", body={"spec": {"expirationSeconds": 14400}})["status"]["token"]
 
     def patch(self, kind, name, namespace, patch, *, subresource=None):
         path = kind.path(namespace, name) + (f"/{subresource}" if subresource else "")

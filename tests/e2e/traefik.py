@@ -1,0 +1,153 @@
+"""Traefik as a user runs it: a real Gateway, and a real Ingress controller that passes TLS on."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+from e2e import api as kinds
+from e2e import gateway_api
+from e2e.waiting import eventually
+from sandbox import network
+
+NODE, ADDRESS = "node-2", "198.18.0.12"
+PORTS = tuple(range(6380, 6400))
+"""Where Gateways may have listeners: Traefik opens its ports when it starts, and refuses listeners on others."""
+INGRESS_PORT = 443
+PASSTHROUGH = {"nginx.ingress.kubernetes.io/ssl-passthrough": "true"}
+"""The annotation of an Ingress whose connections are to be passed on."""
+RUN = "e2e.valkey.io/traefik"
+
+
+class Traefik:
+    """Runs on a Kubernetes node while `with` holds, as a service account with the rights that its documentation asks for.
+
+    `tells`: what its Gateways' statuses tell as their address, {"ip": …} or {"hostname": …}; with None they tell nothing.
+    """
+
+    def __init__(self, kubernetes, api, directory, *, tells=None):
+        self._kubernetes = kubernetes
+        self._api = api
+        self._directory = directory
+        self._tells = tells
+        self.name = f"traefik-{time.monotonic_ns()}"
+
+    def __enter__(self):
+        self._give_rights()
+        self._api.create(kinds.INGRESS_CLASS, {"metadata": {"name": self.name}, "spec": {"controller": self._controller}})
+        config = self._directory / "traefik.yaml"
+        config.write_text(json.dumps(self._configuration()))
+        program = Path(sys.executable).with_name("traefik")
+        environment = {**os.environ, "KUBECONFIG": str(self._kubeconfig())}
+        with (self._directory / "traefik.log").open("w") as log:
+            command = [*network.enter(NODE), str(program), f"--configFile={config}"]
+            self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait(timeout=20)
+        self._api.delete(kinds.INGRESS_CLASS, self.name)
+        if self._api.serves(gateway_api.GATEWAY_CLASS):
+            self._api.delete(gateway_api.GATEWAY_CLASS, self.name)
+        for kind in (kinds.CLUSTER_ROLE_BINDING, kinds.CLUSTER_ROLE, kinds.NAMESPACE):
+            self._api.delete(kind, self.name)
+
+    def log(self):
+        """What it said."""
+        return (self._directory / "traefik.log").read_text()
+
+    @property
+    def ingress_class(self):
+        """The name for an Ingress's spec.ingressClassName."""
+        return self.name
+
+    def gateway(self, name, namespace, listeners):
+        """A Gateway with these listeners, made or changed, once Traefik has taken it up. What a route's parentRefs need to name it."""
+        self._make_gateway_class()
+        spec = {"gatewayClassName": self.name, "listeners": listeners}
+        body = {"apiVersion": gateway_api.GATEWAY.group_version, "kind": "Gateway", "spec": spec}
+        made = self._api.apply(gateway_api.GATEWAY, body | {"metadata": {"name": name, "namespace": namespace}})
+        generation = made["metadata"]["generation"]
+
+        def is_seen(found):
+            conditions = [condition for gateway in found for condition in gateway.get("status", {}).get("conditions", [])]
+            return any(each["type"] == "Accepted" and each.get("observedGeneration") == generation for each in conditions)
+
+        self._api.until(gateway_api.GATEWAY, namespace, is_seen, name=name, what="the Gateway is taken up")
+        return {"name": name, "namespace": namespace}
+
+    def _make_gateway_class(self):
+        body = {
+            "apiVersion": gateway_api.GATEWAY_CLASS.group_version,
+            "kind": "GatewayClass",
+            "metadata": {"name": self.name, "labels": {RUN: self.name}},
+            "spec": {"controllerName": "traefik.io/gateway-controller"},
+        }
+        self._api.apply(gateway_api.GATEWAY_CLASS, body)
+
+    @property
+    def _controller(self):
+        return f"{RUN}-{self.name}"
+
+    def _configuration(self):
+        ports = {f"port-{port}": port for port in PORTS} | {"http": 80, "https": INGRESS_PORT}
+        gateways = {"experimentalChannel": True, "labelSelector": f"{RUN}={self.name}"}
+        gateways |= {"statusAddress": self._tells} if self._tells else {}
+        ingresses = {
+            "controllerClass": self._controller,
+            "httpEntryPoint": "http",
+            "httpsEntryPoint": "https",
+            "publishStatusAddress": [ADDRESS],
+        }
+        return {
+            "global": {"checkNewVersion": False, "sendAnonymousUsage": False},
+            "entryPoints": {name: {"address": f"{ADDRESS}:{port}"} for name, port in ports.items()},
+            "providers": {"kubernetesGateway": gateways, "kubernetesIngressNGINX": ingresses},
+        }
+
+    def _kubeconfig(self):
+        content = yaml.safe_load(self._kubernetes.kubeconfig.read_text())
+        (user,) = content["users"]
+        user["user"] = {"token": self._api.token(self.name, self.name)}
+        path = self._directory / "kubeconfig"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    def _give_rights(self):
+        metadata = {"name": self.name}
+        self._api.create(kinds.NAMESPACE, {"metadata": metadata})
+        self._api.create(kinds.SERVICE_ACCOUNT, {"metadata": metadata | {"namespace": self.name}})
+        self._api.create(kinds.CLUSTER_ROLE, {"metadata": metadata, "rules": RIGHTS})
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": self.name}
+        account = {"kind": "ServiceAccount", "name": self.name, "namespace": self.name}
+        self._api.create(kinds.CLUSTER_ROLE_BINDING, {"metadata": metadata, "roleRef": role, "subjects": [account]})
+
+
+def _rule(group, *resources, verbs=("get", "list", "watch")):
+    return {"apiGroups": [group], "resources": resources, "verbs": verbs}
+
+
+_ROUTES = (
+    "gatewayclasses",
+    "gateways",
+    "httproutes",
+    "grpcroutes",
+    "tcproutes",
+    "tlsroutes",
+    "referencegrants",
+    "backendtlspolicies",
+)
+RIGHTS = [
+    _rule("", "namespaces", "services", "secrets", "configmaps"),
+    _rule("", "pods", verbs=["get"]),
+    _rule("discovery.k8s.io", "endpointslices"),
+    _rule(gateway_api.GROUP, *_ROUTES),
+    _rule(gateway_api.GROUP, *(f"{kind}/status" for kind in _ROUTES), verbs=["update"]),
+    _rule("networking.k8s.io", "ingresses", "ingressclasses"),
+    _rule("networking.k8s.io", "ingresses/status", verbs=["update"]),
+]
