@@ -67,3 +67,19 @@ def tcp(name, port, *, namespaces=None):
 def _listener(name, port, protocol, namespaces):
     """Routes may come from all namespaces, or from those that `namespaces` says: {"from": "Same"}, {"from": "Selector", "selector": …}."""
     return {"name": name, "port": port, "protocol": protocol, "allowedRoutes": {"namespaces": namespaces or {"from": "All"}}}
+
+
+def tls_route(name, namespace, *, parents, hostnames, service, port):
+    """A TLSRoute of names to a Service."""
+    return _route("TLSRoute", name, namespace, parents, service, port, hostnames=hostnames)
+
+
+def tcp_route(name, namespace, *, parents, service, port):
+    """A TCPRoute to a Service."""
+    return _route("TCPRoute", name, namespace, parents, service, port)
+
+
+def _route(kind, name, namespace, parents, service, port, **more):
+    rules = [{"backendRefs": [{"name": service, "port": port}]}]
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata, "spec": {"parentRefs": parents, **more, "rules": rules}}

@@ -11,7 +11,6 @@ import yaml
 
 from e2e import api as kinds
 from e2e import gateway_api
-from e2e.waiting import eventually
 from sandbox import network
 
 NODE, ADDRESS = "node-2", "198.18.0.12"
@@ -106,7 +105,9 @@ class Traefik:
         }
         return {
             "global": {"checkNewVersion": False, "sendAnonymousUsage": False},
-            "entryPoints": {name: {"address": f"{ADDRESS}:{port}"} for name, port in ports.items()},
+            # One that is marked as default keeps the rule that refuses unknown names (Traefik makes it beside TLSRoutes) off the
+            # others, where it would take all TLS connections away from TCPRoutes.
+            "entryPoints": {name: {"address": f"{ADDRESS}:{port}", "asDefault": name == "http"} for name, port in ports.items()},
             "providers": {"kubernetesGateway": gateways, "kubernetesIngressNGINX": ingresses},
         }
 
