@@ -113,25 +113,31 @@ class Api:
 
     def until(self, kind, namespace, holds, *, what, labels=None, name=None, timeout=60.0):
         """What `holds` says of the objects once that is true. They are watched, so that no moment of theirs is missed and none is waited for in vain."""
-        deadline = time.monotonic() + timeout
+        items = []
+        for items in self.seen(kind, namespace, labels=labels, name=name, seconds=timeout):
+            if found := holds(items):
+                return found
+        raise AssertionError(f"waited {timeout:g} s in vain: {what}; at the end: {_shown(items)}")
+
+    def seen(self, kind, namespace, *, seconds, labels=None, name=None):
+        """The objects as they are, and again at each of their changes until the time is up."""
+        deadline = time.monotonic() + seconds
         params = _selected(labels) | ({"fieldSelector": f"metadata.name={name}"} if name else {})
         while True:
             listed = self._call("GET", kind.path(namespace), params=params)
-            seen = {_key(item): item for item in listed["items"]}
-            if found := holds(list(seen.values())):
-                return found
+            known = {_key(item): item for item in listed["items"]}
+            yield list(known.values())
             for event in self._events(kind, namespace, params, listed["metadata"]["resourceVersion"], deadline=deadline):
                 if event["type"] == "ERROR":
                     break
                 item = event["object"]
                 if event["type"] == "DELETED":
-                    seen.pop(_key(item), None)
+                    known.pop(_key(item), None)
                 else:
-                    seen[_key(item)] = item
-                if found := holds(list(seen.values())):
-                    return found
+                    known[_key(item)] = item
+                yield list(known.values())
             if time.monotonic() >= deadline:
-                raise AssertionError(f"waited {timeout:g} s in vain: {what}; at the end: {_shown(seen.values())}")
+                return
 
     def _events(self, kind, namespace, params, version, *, deadline):
         left = max(1, int(deadline - time.monotonic() + 1))

@@ -4,7 +4,8 @@ import pytest
 
 import cluster
 from e2e import api as kinds
-from e2e import clusters, operators
+from e2e import clusters, gateway_api, operators
+from e2e.traefik import ADDRESS, Traefik
 
 CLUSTERS = pytest.StashKey()
 OPERATOR = pytest.StashKey()
@@ -72,6 +73,21 @@ def without_nodes(api, operator):
     yield
     api.patch(kinds.CLUSTER_ROLE, operators.NAME, None, {"rules": rules})
     operator.restart()
+
+
+@pytest.fixture(scope="module")
+def gateway_kinds(api):
+    """The kinds of the Gateway API's current release, gone with all their objects after the module's last test."""
+    gateway_api.install(api)
+    yield
+    gateway_api.uninstall(api)
+
+
+@pytest.fixture(scope="module")
+def edge(kubernetes, api, gateway_kinds, tmp_path_factory):  # noqa: ARG001 -- the kinds have to be there
+    """A Traefik for Gateways and Ingresses."""
+    with Traefik(kubernetes, api, tmp_path_factory.mktemp("traefik"), tells={"ip": ADDRESS}) as running:
+        yield running
 
 
 class Factory:

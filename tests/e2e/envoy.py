@@ -16,8 +16,9 @@ TYPES = "type.googleapis.com/envoy"
 class Envoy:
     """Runs while `with` holds."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, port: int = PORT) -> None:
         self._directory = directory
+        self._port = port
         self.lead({})
 
     def __enter__(self) -> Self:
@@ -50,7 +51,7 @@ class Envoy:
         listener = {
             "@type": f"{TYPES}.config.listener.v3.Listener",
             "name": "by-name",
-            "address": _address(ADDRESS, PORT),
+            "address": _address(ADDRESS, self._port),
             "listener_filters": [
                 {
                     "name": "tls_inspector",

@@ -69,17 +69,22 @@ def _listener(name, port, protocol, namespaces):
     return {"name": name, "port": port, "protocol": protocol, "allowedRoutes": {"namespaces": namespaces or {"from": "All"}}}
 
 
-def tls_route(name, namespace, *, parents, hostnames, service, port):
-    """A TLSRoute of names to a Service."""
-    return _route("TLSRoute", name, namespace, parents, service, port, hostnames=hostnames)
+def tls_route(name, namespace, *, hostnames, **of_route):
+    """A TLSRoute that leads these names from its `parents` to a `service` at a `port`."""
+    return _route("TLSRoute", name, namespace, hostnames=hostnames, **of_route)
 
 
-def tcp_route(name, namespace, *, parents, service, port):
-    """A TCPRoute to a Service."""
-    return _route("TCPRoute", name, namespace, parents, service, port)
+def tcp_route(name, namespace, **of_route):
+    """A TCPRoute that leads all connections from its `parents` to a `service` at a `port`."""
+    return _route("TCPRoute", name, namespace, **of_route)
 
 
-def _route(kind, name, namespace, parents, service, port, **more):
+def _route(kind, name, namespace, *, parents, service, port, **more):
     rules = [{"backendRefs": [{"name": service, "port": port}]}]
     metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata, "spec": {"parentRefs": parents, **more, "rules": rules}}
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"parentRefs": parents, **more, "rules": rules},
+    }

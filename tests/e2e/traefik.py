@@ -129,6 +129,18 @@ class Traefik:
         self._api.create(kinds.CLUSTER_ROLE_BINDING, {"metadata": metadata, "roleRef": role, "subjects": [account]})
 
 
+def ingress(name, namespace, *, ingress_class, host, service, port):
+    """An Ingress that passes the connections for a host on to a Service."""
+    backend = {"service": {"name": service, "port": {"number": port}}}
+    rule = {"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+    return {
+        "apiVersion": kinds.INGRESS.group_version,
+        "kind": "Ingress",
+        "metadata": {"name": name, "namespace": namespace, "annotations": PASSTHROUGH},
+        "spec": {"ingressClassName": ingress_class, "rules": [rule]},
+    }
+
+
 def _rule(group, *resources, verbs=("get", "list", "watch")):
     return {"apiGroups": [group], "resources": resources, "verbs": verbs}
 

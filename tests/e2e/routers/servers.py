@@ -43,7 +43,7 @@ class Servers:
 
     def service(self, name, server):
         """A Service that leads to a server, made or changed."""
-        spec = {"selector": {"server": server}, "ports": [{"port": PORT, "targetPort": 6379}]}
+        spec = {"selector": {"server": server}, "ports": [{"name": "valkey", "port": PORT, "targetPort": 6379}]}
         metadata = {"name": name, "namespace": self.namespace}
         self._api.apply(kinds.SERVICE, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 
