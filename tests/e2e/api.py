@@ -152,7 +152,8 @@ class Api:
         content = json.dumps(body) if body is not None else None
         answer = self._http.request(method, path, params=params, content=content, headers={"Content-Type": media})
         if answer.is_error:
-            raise RefusedError(answer.status_code, answer.json().get("message", answer.text))
+            is_told = answer.headers.get("Content-Type", "").startswith("application/json")
+            raise RefusedError(answer.status_code, answer.json()["message"] if is_told else answer.text)
         return answer.json()
 
 

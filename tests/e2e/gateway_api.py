@@ -70,12 +70,12 @@ def _listener(name, port, protocol, namespaces):
 
 
 def tls_route(name, namespace, *, hostnames, **of_route):
-    """A TLSRoute that leads these names from its `parents` to a `service` at a `port`."""
+    """A TLSRoute (of v1) that leads these names from its `parents` to a `service` at a `port`."""
     return _route("TLSRoute", name, namespace, hostnames=hostnames, **of_route)
 
 
 def tcp_route(name, namespace, **of_route):
-    """A TCPRoute that leads all connections from its `parents` to a `service` at a `port`."""
+    """A TCPRoute (of v1) that leads all connections from its `parents` to a `service` at a `port`."""
     return _route("TCPRoute", name, namespace, **of_route)
 
 

