@@ -57,7 +57,9 @@ def test_a_tls_route_leads_a_name_to_its_server_and_the_client_verifies_it(api, 
         eventually(lambda name=name: servers.reached(name, ADDRESS, 6380) == name, what=f"server {name} reached")
 
 
-def test_a_tcp_route_leads_a_port_to_its_server_and_the_client_verifies_it(api, parent, servers):
+def test_a_tcp_route_leads_a_port_to_its_server_also_beside_a_tls_route(api, parent, servers):
+    names = {"parents": [parent | {"sectionName": "names"}], "hostnames": ["beside.routed.example.com"]}
+    made(api, gateway_api.TLS_ROUTE, gateway_api.tls_route("beside", servers.namespace, **names, service="one", port=PORT))
     route = gateway_api.tcp_route("two", servers.namespace, parents=[parent | {"port": 6381}], service="two", port=PORT)
     (told,) = made(api, gateway_api.TCP_ROUTE, route)
     assert conditions(told) == {"Accepted": ("True", "Accepted"), "ResolvedRefs": ("True", "ResolvedRefs")}
