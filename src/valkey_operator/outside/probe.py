@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 import threading
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,7 @@ async def _resolved(host: str, timeout: float) -> tuple[tuple[str, ...], str]:
 
     def resolve() -> None:
         answer = _looked_up(host)
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # nobody waits any more
             loop.call_soon_threadsafe(tell, answer)
 
     threading.Thread(target=resolve, daemon=True).start()
