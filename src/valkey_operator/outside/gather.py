@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from valkey_operator.core import names
 from valkey_operator.outside.kubectl import RefusedError
@@ -13,38 +14,39 @@ from valkey_operator.outside.target import target
 from valkey_operator.outside.wire import Login
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Coroutine, Mapping
 
     from valkey_operator.outside.kubectl import Kubectl
     from valkey_operator.outside.target import Target
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 _API = "/apis/valkey.io/v1alpha1/namespaces"
 
 
-async def endpoints(kubectl: Kubectl, namespace: str | None, name: str) -> Target:
+async def endpoints(kubectl: Kubectl, namespace: str, name: str) -> Target:
     """The cluster as its status tells it, without its nodes."""
-    namespace = namespace or await kubectl.namespace()
     return target(await _cluster(kubectl, namespace, name))
 
 
-async def everything(kubectl: Kubectl, namespace: str | None, name: str) -> Target:
+async def everything(kubectl: Kubectl, namespace: str, name: str) -> Target:
     """The cluster and its nodes."""
-    namespace = namespace or await kubectl.namespace()
-    path = f"{_API}/{namespace}/valkeynodes?labelSelector={names.CLUSTER}%3D{name}"
-    cluster, nodes = await asyncio.gather(
+    path = f"{_API}/{namespace}/valkeynodes?labelSelector={quote(f'{names.CLUSTER}={name}')}"
+    cluster, nodes = await together(
         _cluster(kubectl, namespace, name), kubectl.get(path, what=f"list of ValkeyNodes in {namespace}")
     )
     return target(cluster, nodes["items"])
 
 
-async def login(kubectl: Kubectl, namespace: str | None, name: str) -> Login:
+async def login(kubectl: Kubectl, namespace: str, name: str) -> Login:
     """User, password and authorities of the connection Secret."""
-    namespace = namespace or await kubectl.namespace()
     secret = names.connection_secret(name)
     instead = "log in by --user, --password-file and --ca-file instead"
     try:
-        found = await kubectl.get(f"/api/v1/namespaces/{namespace}/secrets/{secret}", what=f"Secret {namespace}/{secret}")
+        found = await kubectl.get(
+            f"/api/v1/namespaces/{namespace}/secrets/{quote(secret, safe='')}", what=f"Secret {namespace}/{secret}"
+        )
     except RefusedError as error:
         raise RefusedError(error.reason, f"{error}; or {instead}") from None
     return login_of(found, instead=instead)
@@ -60,5 +62,15 @@ def login_of(secret: Mapping[str, Any], *, instead: str) -> Login:
     return Login(data["username"], data["password"], data.get("ca.crt"))
 
 
+async def together(a: Coroutine[Any, Any, A], b: Coroutine[Any, Any, B]) -> tuple[A, B]:
+    """Both results; where both fail, the first one's failure, since the other one's may follow from it."""
+    first, second = await asyncio.gather(a, b, return_exceptions=True)
+    if isinstance(first, BaseException):
+        raise first
+    if isinstance(second, BaseException):
+        raise second
+    return first, second
+
+
 async def _cluster(kubectl: Kubectl, namespace: str, name: str) -> Mapping[str, Any]:
-    return await kubectl.get(f"{_API}/{namespace}/valkeyclusters/{name}", what=f"ValkeyCluster {namespace}/{name}")
+    return await kubectl.get(f"{_API}/{namespace}/valkeyclusters/{quote(name, safe='')}", what=f"ValkeyCluster {namespace}/{name}")

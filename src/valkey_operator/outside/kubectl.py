@@ -98,7 +98,9 @@ def refusal(complaint: str, *, what: str) -> NotCheckedError:
         last = (complaint.strip().splitlines() or ["kubectl failed without a word"])[-1].removeprefix("error: ")
         if "Unauthorized" in last:
             return RefusedError("Unauthorized", f"{what}: {last}; log in to Kubernetes again")
-        return NotCheckedError(f"{what}: {last}; see whether `kubectl get namespaces` works with the same --kubeconfig and --context")
+        return NotCheckedError(
+            f"{what}: {last}; see whether `kubectl get namespaces` works with the same --kubeconfig and --context"
+        )
     reason, text = answer["reason"], answer["text"]
     now = {
         "Forbidden": "ask for that right (docs/kubectl-valkey.md lists all that are needed)",

@@ -114,9 +114,7 @@ class _Probe:
 
 def _told(ip: str, replies: list[Any]) -> tuple[Dial, tuple[Served, ...]]:
     """What a server said to all that was asked; which slots it says who serves."""
-    refused = tuple(
-        command.name for command, reply in zip(_ASKED, replies, strict=True) if isinstance(reply, NoPermission)
-    )
+    refused = tuple(command.name for command, reply in zip(_ASKED, replies, strict=True) if isinstance(reply, NoPermission))
     for reply in replies:
         if isinstance(reply, ServerError) and not isinstance(reply, NoPermission):
             return Dial(ip=ip, failure=Failure.NOT_WORKING, detail=str(reply)), ()

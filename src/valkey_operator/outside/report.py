@@ -27,7 +27,9 @@ def lines(target: Target, found: Verdict, *, seen_from: str, user: str) -> Itera
     secured = "TLS" if target.tls else "no TLS"
     yield f"{target.namespace}/{target.cluster}: {target.type}, {secured}, seen from {seen_from} as user {user}"
     yield ""
-    yield from table(("ADDRESS", "NODE", "ROLE", "STATE"), [(_address(row), _nodes(row), row.role, _state(row)) for row in found.rows])
+    yield from table(
+        ("ADDRESS", "NODE", "ROLE", "STATE"), [(_address(row), _nodes(row), row.role, _state(row)) for row in found.rows]
+    )
     bad = [row for row in found.rows if row.findings]
     yield ""
     if not bad:
@@ -36,7 +38,9 @@ def lines(target: Target, found: Verdict, *, seen_from: str, user: str) -> Itera
     yield f"{len(bad)} of {len(found.rows)} addresses are not well:"
     for row in bad:
         yield ""
-        yield " ".join(filter(None, (_address(row) if row.pair else "", f"(node {_nodes(row)})" if row.indexes else "(where clients start)")))
+        yield " ".join(
+            filter(None, (_address(row) if row.pair else "", f"(node {_nodes(row)})" if row.indexes else "(where clients start)"))
+        )
         for finding in row.findings:
             yield f"  {finding.message}"
             yield f"    → {advice(target, row, finding)}"

@@ -88,7 +88,9 @@ def target(cluster: Mapping[str, Any], nodes: Iterable[Mapping[str, Any]] = ()) 
     spec, status = cluster.get("spec", {}), cluster.get("status") or {}
     where = f"ValkeyCluster {namespace}/{name}"
     if not spec.get("externalAccess", {}).get("enabled"):
-        raise NotCheckedError(f"{where} has no external access, so clients outside cannot reach it: set spec.externalAccess.enabled to true")
+        raise NotCheckedError(
+            f"{where} has no external access, so clients outside cannot reach it: set spec.externalAccess.enabled to true"
+        )
     lack = _lack(status)
     told = status.get("externalAccess") or {}
     shards = told.get("endpoints") or ()

@@ -159,9 +159,14 @@ def _answered(target: Target, pair: Pair, dial: Dial) -> Iterator[Finding]:
     if _NEEDED in dial.refused:
         yield Finding(Problem.NOT_PERMITTED, f"the user may not call {', '.join(dial.refused)}")
     elif not dial.id:
-        yield Finding(Problem.NOT_PERMITTED, "the user may call neither CLUSTER MYID nor CLUSTER NODES, so it is unknown which node answers")
+        yield Finding(
+            Problem.NOT_PERMITTED, "the user may call neither CLUSTER MYID nor CLUSTER NODES, so it is unknown which node answers"
+        )
     elif expected and dial.id not in expected:
-        who = next((f"node {node.index}" for node in target.nodes if node.id == dial.id), f"a server that no ValkeyNode knows (id {dial.id[:8]}…)")
+        who = next(
+            (f"node {node.index}" for node in target.nodes if node.id == dial.id),
+            f"a server that no ValkeyNode knows (id {dial.id[:8]}…)",
+        )
         yield Finding(Problem.WRONG_NODE, f"{who} answers here")
     if dial.redirect is not None and dial.redirect.outcome:
         sent = f"slot {dial.redirect.slot} to {Pair(dial.redirect.host, dial.redirect.port)}"
@@ -204,7 +209,9 @@ def _said(target: Target, seen: Iterable[Seen]) -> dict[NodeIndex, list[Finding]
         for (host, port), commands in wrong.items():
             who = f"{len(tellers[host, port])} of {len(dials)} servers tell clients"
             problem, what = _wrong(target, host, port)
-            found[endpoint.index].append(Finding(problem, f"{who} {what} for node {endpoint.index} ({', '.join(sorted(commands))})"))
+            found[endpoint.index].append(
+                Finding(problem, f"{who} {what} for node {endpoint.index} ({', '.join(sorted(commands))})")
+            )
         if quiet:
             found[endpoint.index].append(
                 Finding(Problem.NOT_TOLD, f"{quiet} of {len(dials)} servers do not tell clients of node {endpoint.index}")
