@@ -18,6 +18,7 @@ from valkey_operator.outside.wire import Login
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import TextIO
 
     from valkey_operator.outside.kubectl import Kubectl
     from valkey_operator.outside.seen import Seen
@@ -42,8 +43,8 @@ def command(
     from_pod: bool,
     image: str | None,
     user: str | None,
-    password_file: click.utils.LazyFile | None,
-    ca_file: click.utils.LazyFile | None,
+    password_file: TextIO | None,
+    ca_file: TextIO | None,
     timeout: float,
     output: str | None,
 ) -> None:

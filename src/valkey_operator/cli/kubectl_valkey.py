@@ -48,7 +48,7 @@ def main() -> None:
     """Valkey clusters as clients outside Kubernetes see them."""
 
 
-class CannotCheck(click.ClickException):  # noqa: N818 - it is shown as a sentence, never caught
+class CannotCheck(click.ClickException):
     """Exit code 2: nothing could be found out."""
 
     exit_code = 2
@@ -77,7 +77,7 @@ def done(work: Coroutine[Any, Any, T]) -> T:
 
 
 def kubectl(kubeconfig: Path | None, context: str | None) -> Kubectl:
-    """kubectl with these options."""
+    """The way to the API server with these options."""
     from valkey_operator.outside.kubectl import Kubectl  # noqa: PLC0415 - --help needs none of this
 
     return Kubectl(kubeconfig=kubeconfig, context=context)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from valkey_operator.core import names
-from valkey_operator.outside.kubectl import RefusedError
 from valkey_operator.outside.errors import NotCheckedError
+from valkey_operator.outside.kubectl import RefusedError
 from valkey_operator.outside.target import target
 from valkey_operator.outside.wire import Login
 

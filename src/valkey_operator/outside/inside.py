@@ -44,7 +44,7 @@ async def look(kubectl: Kubectl, target: Target, order: Order, *, image: str) ->
     what = f"pod {target.namespace}/{name} of image {image}"
     await kubectl.create(pod.manifest(target, order, name=name, image=image), what=what)
     try:
-        why = await _end(kubectl, target.namespace, name, timeout=_START + 10 * order.timeout)
+        why = await _end(kubectl, target.namespace, name, within=_START + 10 * order.timeout)
         words = "logs", name, "--namespace", target.namespace, "--container", pod.CONTAINER
         if why:
             said = ""
@@ -56,7 +56,7 @@ async def look(kubectl: Kubectl, target: Target, order: Order, *, image: str) ->
         await asyncio.shield(_delete(kubectl, target.namespace, name))
 
 
-async def _end(kubectl: Kubectl, namespace: str, name: str, *, timeout: float) -> str:
+async def _end(kubectl: Kubectl, namespace: str, name: str, *, within: float) -> str:
     """Why the pod failed, once it has ended; empty when it succeeded."""
     watch = (
         "get",
@@ -70,10 +70,10 @@ async def _end(kubectl: Kubectl, namespace: str, name: str, *, timeout: float) -
         "jsonpath={.status}{'\\n'}",
     )
     try:
-        async with asyncio.timeout(timeout), kubectl.lines(*watch) as lines:
+        async with asyncio.timeout(within), kubectl.lines(*watch) as lines:
             return await _ended(lines)
     except TimeoutError:
-        return f"it did not end within {timeout:g} s: see whether pods start in that namespace"
+        return f"it did not end within {within:g} s: see whether pods start in that namespace"
 
 
 async def _ended(lines: AsyncIterator[str]) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from valkey_operator.outside import told
 from valkey_operator.outside.seen import Dial, Failure, Redirect, Seen
-from valkey_operator.outside.target import Pair
 from valkey_operator.outside.wire import FailedError, Wire, opened
 from valkey_operator.valkey.commands import CLUSTER_NODES, CLUSTER_SLOTS, MYID, Command
 from valkey_operator.valkey.errors import Malformed, NoPermission, ServerError
@@ -20,11 +19,12 @@ from valkey_operator.valkey.errors import Malformed, NoPermission, ServerError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from valkey_operator.outside.target import Pair
     from valkey_operator.outside.wire import Login
     from valkey_operator.valkey.reply import Reply
     from valkey_operator.valkey.topology import Served
 
-_ASKED = (MYID, CLUSTER_SLOTS, told.CLUSTER_SHARDS, CLUSTER_NODES)
+_ASKED: tuple[Command[Any], ...] = (MYID, CLUSTER_SLOTS, told.CLUSTER_SHARDS, CLUSTER_NODES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ async def probe(order: Order, login: Login) -> tuple[Seen, ...]:
     """What is seen at each pair, in their order."""
     context = ssl.create_default_context(cadata=login.authorities) if order.tls else None
     hosts = tuple(dict.fromkeys(pair.host for pair in order.pairs))
-    addresses = dict(zip(hosts, await asyncio.gather(*(_resolved(host, order.timeout) for host in hosts)), strict=True))
+    addresses = dict(zip(hosts, await asyncio.gather(*(_resolved(host, within=order.timeout) for host in hosts)), strict=True))
     async with AsyncExitStack() as stack:
         probing = _Probe(order, login, context, stack)
         ways = [(pair, ip) for pair in order.pairs for ip in addresses[pair.host][0]]
@@ -68,14 +68,14 @@ class _Probe:
         """Step by step, as far as it goes."""
         began = asyncio.get_running_loop().time()
         try:
-            wire = await self._stack.enter_async_context(opened(ip, pair.port, timeout=self._order.timeout))
+            wire = await self._stack.enter_async_context(opened(ip, pair.port, within=self._order.timeout))
             if self._context is not None:
-                await wire.secure(self._context, pair.host, timeout=self._order.timeout)
-            await wire.log_in(self._login, timeout=self._order.timeout)
-            replies = await wire.ask(*_ASKED, timeout=self._order.timeout)
+                await wire.secure(self._context, pair.host)
+            await wire.log_in(self._login)
+            replies = await wire.ask(*_ASKED)
         except FailedError as failed:
             shown = failed.failure in (Failure.WRONG_NAME, Failure.EXPIRED, Failure.UNTRUSTED)
-            more = await _certificate(pair, ip, timeout=self._order.timeout) if shown else ""
+            more = await _certificate(pair, ip, within=self._order.timeout) if shown else ""
             return Dial(ip=ip, failure=failed.failure, detail="; ".join(filter(None, (failed.detail, more))))
         milliseconds = round((asyncio.get_running_loop().time() - began) * 1000)
         dial, served = _told(ip, replies)
@@ -105,7 +105,7 @@ class _Probe:
 
     async def _get(self, wire: Wire, key: str) -> Reply | ServerError:
         try:
-            (answer,) = await wire.ask(Command("GET", (key,), lambda reply: reply), timeout=self._order.timeout)
+            (answer,) = await wire.ask(Command("GET", (key,), lambda reply: reply))
         except FailedError as failed:
             return ServerError("NOANSWER", str(failed))
         found: Reply | ServerError = answer
@@ -127,15 +127,15 @@ def _told(ip: str, replies: list[Any]) -> tuple[Dial, tuple[Served, ...]]:
     ), served
 
 
-async def _certificate(pair: Pair, ip: str, *, timeout: float) -> str:
+async def _certificate(pair: Pair, ip: str, *, within: float) -> str:
     """What the certificate says that was not good enough; nothing but a handshake is sent to whoever shows it."""
     from valkey_operator.core.x509 import read_public  # noqa: PLC0415 - slow to import, and all is well nearly always
 
     anybody = ssl.create_default_context()
     anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
     try:
-        async with opened(ip, pair.port, timeout=timeout) as wire:
-            await wire.secure(anybody, pair.host, timeout=timeout)
+        async with opened(ip, pair.port, within=within) as wire:
+            await wire.secure(anybody, pair.host)
             shown = ssl.DER_cert_to_PEM_cert(wire.certificate)
             certificate = read_public(shown, shown)
     except (FailedError, Malformed, ValueError):
@@ -145,7 +145,7 @@ async def _certificate(pair: Pair, ip: str, *, timeout: float) -> str:
     return f"it covers {', '.join(certificate.names)}, valid from {certificate.begins:%Y-%m-%d %H:%M} to {certificate.ends:%Y-%m-%d %H:%M} UTC"
 
 
-async def _resolved(host: str, timeout: float) -> tuple[tuple[str, ...], str]:
+async def _resolved(host: str, *, within: float) -> tuple[tuple[str, ...], str]:
     """The addresses of a host, and why there are none.
 
     In a thread of its own that nobody waits for in the end: a resolver without an answer tries for longer than a person does.
@@ -164,10 +164,10 @@ async def _resolved(host: str, timeout: float) -> tuple[tuple[str, ...], str]:
 
     threading.Thread(target=resolve, daemon=True).start()
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(within):
             return await found
     except TimeoutError:
-        return (), f"the resolver did not answer within {timeout:g} s"
+        return (), f"the resolver did not answer within {within:g} s"
 
 
 def _looked_up(host: str) -> tuple[tuple[str, ...], str]:

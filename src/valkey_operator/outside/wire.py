@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import ssl
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
     from valkey_operator.valkey.commands import Command
     from valkey_operator.valkey.reply import Reply
-
-from contextlib import asynccontextmanager
 
 _NO_ROUTE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EACCES, errno.EPERM, errno.EADDRNOTAVAIL}
 _WRONG_NAME = {62, 64}
@@ -51,28 +51,28 @@ class FailedError(Exception):
 class Wire:
     """An open connection. Whoever asks takes turns."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, within: float) -> None:
+        self._reader, self._writer, self._within = reader, writer, within
         self._turn = asyncio.Lock()
 
     @classmethod
-    async def connect(cls, ip: str, port: int, *, timeout: float) -> Wire:
-        """TCP, or FailedError."""
+    async def connect(cls, ip: str, port: int, *, within: float) -> Wire:
+        """TCP, or FailedError. Every answer on the connection is awaited for so many seconds."""
         try:
-            async with asyncio.timeout(timeout):
-                return cls(*await asyncio.open_connection(ip, port))
+            async with asyncio.timeout(within):
+                return cls(*await asyncio.open_connection(ip, port), within=within)
         except TimeoutError:
-            raise FailedError(Failure.UNANSWERED, f"within {timeout:g} s") from None
+            raise FailedError(Failure.UNANSWERED, f"nothing came back within {within:g} s") from None
         except ConnectionRefusedError:
             raise FailedError(Failure.REFUSED) from None
         except OSError as error:
             failure = Failure.NO_ROUTE if error.errno in _NO_ROUTE else Failure.UNANSWERED
-            raise FailedError(failure, error.strerror or str(error)) from None
+            raise FailedError(failure, os.strerror(error.errno) if error.errno else str(error)) from None
 
-    async def secure(self, context: ssl.SSLContext, host: str, *, timeout: float) -> None:
+    async def secure(self, context: ssl.SSLContext, host: str) -> None:
         """TLS with that name, as SNI and in the certificate, or FailedError."""
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(self._within):
                 await self._writer.start_tls(context, server_hostname=host)
         except ssl.SSLCertVerificationError as error:
             failure = Failure.UNTRUSTED
@@ -84,7 +84,7 @@ class Wire:
         except ssl.SSLError as error:
             raise FailedError(Failure.NO_TLS, error.reason or "") from None
         except TimeoutError:
-            raise FailedError(Failure.SILENT, f"to the TLS handshake within {timeout:g} s") from None
+            raise FailedError(Failure.SILENT, f"to the TLS handshake within {self._within:g} s") from None
         except OSError:
             raise FailedError(Failure.CUT, "in the TLS handshake") from None
 
@@ -94,16 +94,16 @@ class Wire:
         shown: bytes | None = self._writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         return shown or b""
 
-    async def log_in(self, login: Login, *, timeout: float) -> None:
+    async def log_in(self, login: Login) -> None:
         """As that user, or FailedError."""
-        (answer,) = await self._exchange([("AUTH", login.user, login.password)], timeout=timeout)
+        (answer,) = await self._exchange([("AUTH", login.user, login.password)])
         if isinstance(answer, ServerError):
             failure = Failure.LOGIN_REFUSED if isinstance(answer, AuthRefused) else Failure.NOT_WORKING
             raise FailedError(failure, str(answer))
 
-    async def ask(self, *commands: Command[Any], timeout: float) -> list[Any]:
+    async def ask(self, *commands: Command[Any]) -> list[Any]:
         """The parsed replies, all in one round trip; a server's refusal is a value. FailedError when they do not come."""
-        replies = await self._exchange([command.words for command in commands], timeout=timeout)
+        replies = await self._exchange([command.words for command in commands])
         try:
             return [
                 reply if isinstance(reply, ServerError) else command.parse(reply)
@@ -116,24 +116,29 @@ class Wire:
         """At once, without a word to the other side."""
         self._writer.transport.abort()
 
-    async def _exchange(self, requests: list[tuple[str | int, ...]], *, timeout: float) -> list[Reply | ServerError]:
+    async def _exchange(self, requests: list[tuple[str | int, ...]]) -> list[Reply | ServerError]:
+        replies = None
         try:
-            async with self._turn, asyncio.timeout(timeout):
+            async with self._turn, asyncio.timeout(self._within):
                 self._writer.write(b"".join(map(_packed, requests)))
                 await self._writer.drain()
-                return [await _reply(self._reader) for _ in requests]
+                replies = [await _reply(self._reader) for _ in requests]
+                return replies
         except TimeoutError:
-            raise FailedError(Failure.SILENT, f"to {requests[0][0]} within {timeout:g} s") from None
+            raise FailedError(Failure.SILENT, f"to {requests[0][0]} within {self._within:g} s") from None
         except (OSError, asyncio.IncompleteReadError):
             raise FailedError(Failure.CUT, f"at {requests[0][0]}") from None
         except (ValueError, asyncio.LimitOverrunError):
             raise FailedError(Failure.NOT_VALKEY) from None
+        finally:
+            if replies is None:
+                self.close()  # what still comes would be taken for the answer to the next question
 
 
 @asynccontextmanager
-async def opened(ip: str, port: int, *, timeout: float) -> AsyncIterator[Wire]:
+async def opened(ip: str, port: int, *, within: float) -> AsyncIterator[Wire]:
     """A connection for as long as `with` holds."""
-    wire = await Wire.connect(ip, port, timeout=timeout)
+    wire = await Wire.connect(ip, port, within=within)
     try:
         yield wire
     finally:
