@@ -190,32 +190,33 @@ def _machine(target: Target, ip: str) -> str:
 
 def _said(target: Target, seen: Iterable[Seen]) -> dict[NodeIndex, list[Finding]]:
     """What servers tell clients of each node and should not, or do not tell and should."""
-    dials = list({dial.id: dial for each in seen for dial in each.dials if dial.failure is None and dial.id}.values())
+    dials = [dial for each in seen for dial in each.dials if dial.failure is None]
+    asked = len({dial.id for dial in dials})
     found: dict[NodeIndex, list[Finding]] = defaultdict(list)
     for endpoint in target.endpoints:
         node = target.node(endpoint.index)
         if node is None or not node.id:
             continue
-        wrong: dict[tuple[str, int], set[str]] = defaultdict(set)
-        tellers: dict[tuple[str, int], set[str]] = defaultdict(set)
-        quiet = 0
+        wrong: dict[tuple[str, int], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+        quiet: set[str] = set()
         for dial in dials:
             pairs = [told for told in _all_told(dial) if told.id == node.id]
             for told in pairs:
                 if (told.host, told.port) != endpoint.pair:
-                    wrong[told.host, told.port].add(told.by)
-                    tellers[told.host, told.port].add(dial.id)
-            quiet += not pairs and "CLUSTER NODES" not in dial.refused
-        for (host, port), commands in wrong.items():
-            who = f"{len(tellers[host, port])} of {len(dials)} servers tell clients"
+                    tellers, commands = wrong[told.host, told.port]
+                    tellers.add(dial.id)
+                    commands.add(told.by)
+            if not pairs and "CLUSTER NODES" not in dial.refused:
+                quiet.add(dial.id)
+        for (host, port), (tellers, commands) in wrong.items():
             problem, what = _wrong(target, host, port)
-            found[endpoint.index].append(
-                Finding(problem, f"{who} {what} for node {endpoint.index} ({', '.join(sorted(commands))})")
+            said = (
+                f"{len(tellers)} of {asked} servers tell clients {what} for node {endpoint.index} ({', '.join(sorted(commands))})"
             )
+            found[endpoint.index].append(Finding(problem, said))
         if quiet:
-            found[endpoint.index].append(
-                Finding(Problem.NOT_TOLD, f"{quiet} of {len(dials)} servers do not tell clients of node {endpoint.index}")
-            )
+            said = f"{len(quiet)} of {asked} servers do not tell clients of node {endpoint.index}"
+            found[endpoint.index].append(Finding(Problem.NOT_TOLD, said))
     return found
 
 

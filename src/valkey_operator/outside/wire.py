@@ -143,6 +143,7 @@ async def opened(ip: str, port: int, *, within: float) -> AsyncIterator[Wire]:
         yield wire
     finally:
         wire.close()
+        await asyncio.sleep(0)  # in the loop's next turn the socket is closed
 
 
 def _packed(words: tuple[str | int, ...]) -> bytes:
