@@ -4,7 +4,7 @@ import pytest
 
 import cluster
 from e2e import api as kinds
-from e2e import clusters, gateway_api, operators
+from e2e import clusters, gateway_api, operators, plugin
 from e2e.traefik import ADDRESS, Traefik
 
 CLUSTERS = pytest.StashKey()
@@ -37,6 +37,12 @@ def cordon(kubernetes):
     yield close
     for node in closed:
         kubernetes.kubectl("uncordon", node)
+
+
+@pytest.fixture
+def valkey(kubernetes, tmp_path):
+    """`kubectl valkey`, run where clients outside are."""
+    return plugin.Plugin.made(tmp_path / "plugin", kubernetes.kubeconfig)
 
 
 @pytest.fixture(scope="session")

@@ -20,13 +20,14 @@ def program() -> Path:
         # Whole or not at all, however many build it at once.
         with TemporaryDirectory(dir=place.parent) as scratch:
             made = Path(scratch) / place.name
-            _build(made)
+            build_in(SOURCES, made)
             made.rename(place)
     return place
 
 
-def _build(made: Path) -> None:
-    command = [build.compiler(SOURCES, what="the client in Go"), "build", "-trimpath", "-ldflags", "-s -w", "-o", str(made), "."]
+def build_in(sources: Path, made: Path) -> None:
+    """Compile the program of a directory with a go.mod."""
+    command = [build.compiler(sources, what="the client in Go"), "build", "-trimpath", "-ldflags", "-s -w", "-o", str(made), "."]
     environment = {**os.environ, "CGO_ENABLED": "0"}
-    done = subprocess.run(command, cwd=SOURCES, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=sources, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"`go build` failed: {done.stderr}"

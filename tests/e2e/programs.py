@@ -22,10 +22,10 @@ PATIENCE = 60.0  # seconds until a program works
 
 def python(name: str, *, is_outside: bool, hosts: Path | None = None) -> list[str]:
     """The words that run one of the programs with the project's Python."""
-    return _placed([sys.executable, "-W", "ignore", str(PROGRAMS / name)], is_outside=is_outside, hosts=hosts)
+    return placed([sys.executable, "-W", "ignore", str(PROGRAMS / name)], is_outside=is_outside, hosts=hosts)
 
 
-def _placed(command: list[str], *, is_outside: bool, hosts: Path | None) -> list[str]:
+def placed(command: list[str], *, is_outside: bool, hosts: Path | None) -> list[str]:
     """The words that run a command where it belongs; `hosts`: a file of names and addresses for it alone."""
     if hosts is not None:
         command = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts), *command]
@@ -93,7 +93,7 @@ def load(
         "trust": trust and str(trust),
     }
     if library == "valkey-go":
-        return Running(_placed([str(go_client.program())], is_outside=is_outside, hosts=hosts), settings)
+        return Running(placed([str(go_client.program())], is_outside=is_outside, hosts=hosts), settings)
     return Running(python("load.py", is_outside=is_outside, hosts=hosts), settings)
 
 

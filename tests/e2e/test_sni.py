@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -230,3 +231,33 @@ def test_an_operator_that_is_killed_at_any_moment_of_a_change_comes_to_the_same_
     assert sorted(addresses) == ["web-0-0.sni.example.com:6380", "web-0-1.sni.example.com:6380"]
     reached = programs.node_ids(addresses, login=cluster.login(), **outside)
     assert sorted(reached.values()) == sorted(cluster.ids().values())
+
+
+def test_a_check_tells_a_name_that_leads_to_another_node_from_one_that_leads_nowhere(web, router, outside, valkey):
+    valkey = replace(valkey, hosts=outside["hosts"])
+    cluster = web(BY_NODE | {"bootstrapHost": "web.sni.example.com"})
+    right = by_node(cluster)
+    router.lead(right)
+    cluster.wait_until_ready()
+    eventually(lambda: valkey.problems(cluster) == {}, what="all well")
+
+    one, other, gone = (f"web-{shard}-0.sni.example.com" for shard in range(3))
+    router.lead({name: place for name, place in (right | {one: right[other], other: right[one]}).items() if name != gone})
+    expected = {f"{one}:6380": {"WrongNode"}, f"{other}:6380": {"WrongNode"}, f"{gone}:6380": {"ConnectionCut"}}
+
+    def are_found():
+        # Who is sent to the wrong node is sent on from there, in a circle.
+        return {address: problems - {"RedirectFailed"} for address, problems in valkey.problems(cluster).items()} == expected
+
+    eventually(are_found, what=f"{expected} to be found")
+    assert "node 1-0 answers here" in valkey.message(cluster, "WrongNode")
+    assert f"see whether the gateway has a route for the name {gone}" in valkey.message(cluster, "ConnectionCut")
+
+
+def test_a_check_expects_the_primary_behind_one_name_per_shard(web, router, outside, valkey):
+    valkey = replace(valkey, hosts=outside["hosts"])
+    cluster = web(BY_SHARD)
+    router.lead(by_shard(cluster))
+    cluster.wait_until_ready()
+    told = eventually(lambda: (found := valkey.check(cluster))["ok"] and found, what="all well")
+    assert [(each["role"], len(each["nodes"])) for each in told["addresses"]] == [("shard", 2)] * 3
