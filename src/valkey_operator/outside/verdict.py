@@ -151,10 +151,10 @@ def _dialled(target: Target, seen: Seen, all_seen: Sequence[Seen]) -> Iterator[F
             words = _WORDS[problem].format(ip=dial.ip, host=seen.host, port=seen.port, machine=_machine(target, dial.ip))
             yield Finding(problem, _sentence(words, dial.detail))
             continue
-        yield from _answered(target, Pair(seen.host, seen.port), dial)
+        yield from _answered(target, Pair(seen.host, seen.port), dial, _misled(target, all_seen))
 
 
-def _answered(target: Target, pair: Pair, dial: Dial) -> Iterator[Finding]:
+def _answered(target: Target, pair: Pair, dial: Dial, misled: frozenset[Pair]) -> Iterator[Finding]:
     expected = target.expected(pair)
     if _NEEDED in dial.refused:
         yield Finding(Problem.NOT_PERMITTED, f"the user may not call {', '.join(dial.refused)}")
@@ -162,15 +162,25 @@ def _answered(target: Target, pair: Pair, dial: Dial) -> Iterator[Finding]:
         yield Finding(
             Problem.NOT_PERMITTED, "the user may call neither CLUSTER MYID nor CLUSTER NODES, so it is unknown which node answers"
         )
-    elif expected and dial.id not in expected:
+    elif _is_wrong(dial, expected):
         who = next(
             (f"node {node.index}" for node in target.nodes if node.id == dial.id),
             f"a server that no ValkeyNode knows (id {dial.id[:8]}…)",
         )
         yield Finding(Problem.WRONG_NODE, f"{who} answers here")
-    if dial.redirect is not None and dial.redirect.outcome:
+    if dial.redirect is not None and dial.redirect.outcome and Pair(dial.redirect.host, dial.redirect.port) not in misled:
         sent = f"slot {dial.redirect.slot} to {Pair(dial.redirect.host, dial.redirect.port)}"
         yield Finding(Problem.REDIRECT_FAILED, f"it sends clients on for {sent}, which answers {dial.redirect.outcome}")
+
+
+def _is_wrong(dial: Dial, expected: frozenset[str]) -> bool:
+    return dial.failure is None and bool(dial.id and expected) and dial.id not in expected
+
+
+def _misled(target: Target, all_seen: Iterable[Seen]) -> frozenset[Pair]:
+    """Addresses that lead to another node: that those who are sent there get no answer follows from it."""
+    pairs = ((Pair(seen.host, seen.port), dial) for seen in all_seen for dial in seen.dials)
+    return frozenset(pair for pair, dial in pairs if _is_wrong(dial, target.expected(pair)))
 
 
 def _is_kept_away(ip: str, all_seen: Iterable[Seen]) -> bool:

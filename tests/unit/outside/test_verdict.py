@@ -157,6 +157,11 @@ def test_a_redirect_that_leads_on_is_told_where_it_begins():
     ]
 
 
+def test_that_a_redirect_fails_where_another_node_answers_is_told_once():
+    redirect = Redirect(100, node_id(1, 0), "192.0.2.11", 31201, "MOVED 100 192.0.2.11:31201")
+    assert list(found(seen(at_0_0={"redirect": redirect}, at_1_0={"id": node_id(2, 0)}))) == ["192.0.2.11:31201"]
+
+
 def test_a_node_of_which_servers_do_not_tell_is_missing():
     quiet = {"told": tuple(each for each in dial(0, 0).told if each.id != node_id(1, 1))}
     assert found(seen(at_0_0=quiet, start=quiet, at_2_0=quiet)) == {
