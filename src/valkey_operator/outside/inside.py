@@ -51,7 +51,13 @@ async def look(kubectl: Kubectl, target: Target, order: Order, *, image: str) ->
             with suppress(NotCheckedError):  # it may not have started
                 said = (await kubectl.run(*words, "--tail=1", what=what)).strip()
             raise NotCheckedError(f"{what} could not look: {why}{'; it said: ' if said else ''}{said}")
-        return seen.read(json.loads(await kubectl.run(*words, what=what)))
+        said = await kubectl.run(*words, what=what)
+        try:
+            return seen.read(json.loads(said))
+        except (ValueError, LookupError, TypeError):
+            raise NotCheckedError(
+                f"{what} said what cannot be read: give --image, of the operator of this plugin's version"
+            ) from None
     finally:
         await asyncio.shield(_delete(kubectl, target.namespace, name))
 

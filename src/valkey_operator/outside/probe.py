@@ -122,7 +122,7 @@ def _told(ip: str, replies: list[Any]) -> tuple[Dial, tuple[Served, ...]]:
     return Dial(
         ip=ip,
         id=my_id or told.myself(members),
-        told=(*told.by_slots(served), *by_shards, *told.by_nodes(members)),
+        told=tuple(sorted((*told.by_slots(served), *by_shards, *told.by_nodes(members)))),
         refused=refused,
     ), served
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ class Failure(StrEnum):
     NOT_WORKING = "NotWorking"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Told:
     """The pair that a server tells clients for a node; a host of "" or "?" is none."""
 
@@ -66,19 +66,6 @@ class Dial:
     """Commands that the user may not call."""
     redirect: Redirect | None = None
 
-    @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> Self:
-        """What `asdict` made of it."""
-        return cls(
-            **{
-                **raw,
-                "failure": raw["failure"] and Failure(raw["failure"]),
-                "told": tuple(Told(**told) for told in raw["told"]),
-                "refused": tuple(raw["refused"]),
-                "redirect": raw["redirect"] and Redirect(**raw["redirect"]),
-            }
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -91,11 +78,32 @@ class Seen:
     """Why the host does not resolve."""
 
 
-def written(seen: Iterable[Seen]) -> list[dict[str, Any]]:
-    """As JSON can hold it."""
-    return [asdict(each) for each in seen]
+def written(seen: Iterable[Seen]) -> dict[str, Any]:
+    """As JSON can hold it. What servers tell is mostly the same, and is written once."""
+    told: dict[tuple[Told, ...], int] = {}
+    pairs = []
+    for each in seen:
+        dials = [asdict(replace(dial, told=())) | {"told": told.setdefault(dial.told, len(told))} for dial in each.dials]
+        pairs.append({"host": each.host, "port": each.port, "dials": dials, "detail": each.detail})
+    return {"told": [[astuple(one) for one in together] for together in told], "seen": pairs}
 
 
-def read(raw: Iterable[Mapping[str, Any]]) -> tuple[Seen, ...]:
+def read(raw: Mapping[str, Any]) -> tuple[Seen, ...]:
     """What `written` made of it."""
-    return tuple(Seen(each["host"], each["port"], tuple(map(Dial.read, each["dials"])), each["detail"]) for each in raw)
+    told = [tuple(Told(*one) for one in together) for together in raw["told"]]
+    return tuple(
+        Seen(each["host"], each["port"], tuple(_dial(dial, told[dial["told"]]) for dial in each["dials"]), each["detail"])
+        for each in raw["seen"]
+    )
+
+
+def _dial(raw: Mapping[str, Any], told: tuple[Told, ...]) -> Dial:
+    return Dial(
+        **{
+            **raw,
+            "failure": raw["failure"] and Failure(raw["failure"]),
+            "told": told,
+            "refused": tuple(raw["refused"]),
+            "redirect": raw["redirect"] and Redirect(**raw["redirect"]),
+        }
+    )

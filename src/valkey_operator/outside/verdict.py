@@ -101,9 +101,9 @@ _WORDS = {
 
 def verdict(target: Target, seen: Sequence[Seen]) -> Verdict:
     """A row for each address that is dialled, nodes first, and one for each node that has none."""
-    said = _said(target, seen)
+    said, misled = _said(target, seen), _misled(target, seen)
     by_pair = {Pair(each.host, each.port): each for each in seen}
-    rows = [_row(target, by_pair[pair], seen, said) for pair in target.pairs]
+    rows = [_row(target, by_pair[pair], said, _dialled(target, by_pair[pair], seen, misled)) for pair in target.pairs]
     known = {endpoint.index for endpoint in target.endpoints}
     rows += [
         Row(pair=None, indexes=(node.index,), role="", findings=(Finding(Problem.NO_ENDPOINT, "it has no endpoint"),))
@@ -113,9 +113,9 @@ def verdict(target: Target, seen: Sequence[Seen]) -> Verdict:
     return Verdict(tuple(rows))
 
 
-def _row(target: Target, seen: Seen, all_seen: Sequence[Seen], said: dict[NodeIndex, list[Finding]]) -> Row:
+def _row(target: Target, seen: Seen, said: dict[NodeIndex, list[Finding]], dialled: Iterable[Finding]) -> Row:
     pair, here = Pair(seen.host, seen.port), target.at(Pair(seen.host, seen.port))
-    findings = list(_dialled(target, seen, all_seen))
+    findings = list(dialled)
     for endpoint in here:
         if not endpoint.announced:
             findings.append(Finding(Problem.NOT_ANNOUNCED, f"the operator has not announced node {endpoint.index} to all clients"))
@@ -137,7 +137,7 @@ def _role(here: Sequence[Endpoint]) -> str:
     return here[0].role if len(here) == 1 else "shard"
 
 
-def _dialled(target: Target, seen: Seen, all_seen: Sequence[Seen]) -> Iterator[Finding]:
+def _dialled(target: Target, seen: Seen, all_seen: Sequence[Seen], misled: frozenset[Pair]) -> Iterator[Finding]:
     """What is wrong at this pair itself."""
     if not seen.dials:
         yield Finding(Problem.UNRESOLVED, _sentence(_WORDS[Problem.UNRESOLVED].format(host=seen.host), seen.detail))
@@ -151,7 +151,7 @@ def _dialled(target: Target, seen: Seen, all_seen: Sequence[Seen]) -> Iterator[F
             words = _WORDS[problem].format(ip=dial.ip, host=seen.host, port=seen.port, machine=_machine(target, dial.ip))
             yield Finding(problem, _sentence(words, dial.detail))
             continue
-        yield from _answered(target, Pair(seen.host, seen.port), dial, _misled(target, all_seen))
+        yield from _answered(target, Pair(seen.host, seen.port), dial, misled)
 
 
 def _answered(target: Target, pair: Pair, dial: Dial, misled: frozenset[Pair]) -> Iterator[Finding]:
@@ -200,33 +200,29 @@ def _machine(target: Target, ip: str) -> str:
 
 def _said(target: Target, seen: Iterable[Seen]) -> dict[NodeIndex, list[Finding]]:
     """What servers tell clients of each node and should not, or do not tell and should."""
+    right = {node.id: endpoint for endpoint in target.endpoints if (node := target.node(endpoint.index)) and node.id}
     dials = [dial for each in seen for dial in each.dials if dial.failure is None]
     asked = len({dial.id for dial in dials})
+    wrong: dict[tuple[str, str, int], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    quiet: dict[str, set[str]] = defaultdict(set)
+    for dial in dials:
+        for told in _all_told(dial):
+            if told.id in right and (told.host, told.port) != right[told.id].pair:
+                tellers, commands = wrong[told.id, told.host, told.port]
+                tellers.add(dial.id)
+                commands.add(told.by)
+        if "CLUSTER NODES" not in dial.refused:
+            for node_id in right.keys() - {told.id for told in dial.told}:
+                quiet[node_id].add(dial.id)
     found: dict[NodeIndex, list[Finding]] = defaultdict(list)
-    for endpoint in target.endpoints:
-        node = target.node(endpoint.index)
-        if node is None or not node.id:
-            continue
-        wrong: dict[tuple[str, int], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
-        quiet: set[str] = set()
-        for dial in dials:
-            pairs = [told for told in _all_told(dial) if told.id == node.id]
-            for told in pairs:
-                if (told.host, told.port) != endpoint.pair:
-                    tellers, commands = wrong[told.host, told.port]
-                    tellers.add(dial.id)
-                    commands.add(told.by)
-            if not pairs and "CLUSTER NODES" not in dial.refused:
-                quiet.add(dial.id)
-        for (host, port), (tellers, commands) in wrong.items():
-            problem, what = _wrong(target, host, port)
-            said = (
-                f"{len(tellers)} of {asked} servers tell clients {what} for node {endpoint.index} ({', '.join(sorted(commands))})"
-            )
-            found[endpoint.index].append(Finding(problem, said))
-        if quiet:
-            said = f"{len(quiet)} of {asked} servers do not tell clients of node {endpoint.index}"
-            found[endpoint.index].append(Finding(Problem.NOT_TOLD, said))
+    for (node_id, host, port), (tellers, commands) in wrong.items():
+        index = right[node_id].index
+        problem, what = _wrong(target, host, port)
+        words = f"{len(tellers)} of {asked} servers tell clients {what} for node {index} ({', '.join(sorted(commands))})"
+        found[index].append(Finding(problem, words))
+    for node_id, tellers in quiet.items():
+        index = right[node_id].index
+        found[index].append(Finding(Problem.NOT_TOLD, f"{len(tellers)} of {asked} servers do not tell clients of node {index}"))
     return found
 
 

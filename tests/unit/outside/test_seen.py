@@ -15,3 +15,9 @@ def test_what_a_pod_has_seen_comes_back_as_it_was():
     assert list(back) == there
     assert back[-2].dials[0].failure is Failure.EXPIRED
     assert replace(back[-1], detail="") != there[-1]
+
+
+def test_what_all_servers_tell_is_written_once():
+    content = written(seen())
+    assert len(content["told"]) == 1
+    assert len(content["seen"]) == 7
