@@ -7,7 +7,7 @@ import subprocess
 
 import click
 
-from bench import access, by_shard, cost, failover, figures
+from bench import access, by_shard, check, cost, failover, figures
 from bench.bench import Bench
 from bench.clusters import BenchError
 from demo.kubernetes import DemoError
@@ -25,6 +25,7 @@ MEASUREMENTS = {
     "crowd": cost.crowd,
     "failover": failover.failover,
     "by-shard": by_shard.by_shard,
+    "check": check.checking,
 }
 
 

@@ -1,7 +1,7 @@
 """The API server, asked through kubectl.
 
 A plugin of kubectl has it at hand, and whatever kubectl logs in with (certificates, tokens, a cloud's helper programs, proxies) works here just so.
-One start of it takes 70 ms, and importing the operator's own client 270 ms (docs/decisions/0012-the-plugin-asks-kubectl.md).
+One start of it takes 70 ms, and importing the operator's own client 270 ms (docs/decisions/0013-the-plugin-asks-kubectl.md).
 """
 
 from __future__ import annotations
