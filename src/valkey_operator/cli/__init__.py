@@ -1,1 +1,1 @@
-"""Command lines: `valkey-operator`."""
+"""Command lines: `valkey-operator` and `kubectl valkey`."""

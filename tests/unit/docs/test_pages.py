@@ -7,6 +7,7 @@ import yaml
 
 import demo.__main__ as demo_command
 import sandbox.cli as sandbox_command
+import valkey_operator.cli.kubectl_valkey as plugin_command
 from pages import PAGES, ROOT, blocks, commands, manifests
 from valkey_operator.api.cluster import ValkeyClusterSpec
 
@@ -84,6 +85,11 @@ def test_every_make_command_has_its_target(words):
 @pytest.mark.parametrize("words", [words for words in TYPED if "sandbox" in words[0]], ids=" ".join)
 def test_every_sandbox_command_is_one(words):
     assert is_command(sandbox_command.main, words[1:])
+
+
+@pytest.mark.parametrize("words", [words for words in TYPED if words[:2] == ["kubectl", "valkey"]], ids=" ".join)
+def test_every_command_of_the_plugin_is_one(words):
+    assert is_command(plugin_command.main, words[2:])
 
 
 @pytest.mark.parametrize("words", [words for words in TYPED if words[1:3] == ["-m", "demo"]], ids=" ".join)

@@ -42,7 +42,7 @@ def code(client: Client, target: Target) -> str:
     program = program.replace("<options>", client.tls_options.removeprefix("\n") if target.tls else "").replace(
         "<secured>", str(target.tls).lower()
     )
-    return "".join(f"{client.comment} {line}\n" for line in _header(client, target)) + program
+    return "".join(f"{client.comment} {line}\n" for line in _header(client, target)) + "\n" + program
 
 
 def _header(client: Client, target: Target) -> list[str]:

@@ -12,8 +12,8 @@ GLIDE = Client(
     program="""
 import asyncio
 import os
-<imports>
-from glide import GlideClusterClient, GlideClusterClientConfiguration, NodeAddress, ServerCredentials
+
+<imports>from glide import GlideClusterClient, GlideClusterClientConfiguration, NodeAddress, ServerCredentials
 
 
 async def main() -> None:
@@ -33,14 +33,12 @@ async def main() -> None:
 asyncio.run(main())
 """,
     tls_imports="""
-from pathlib import Path
-
 from glide import AdvancedGlideClusterClientConfiguration, TlsAdvancedConfiguration
 """,
     tls_options="""
         use_tls=True,
         advanced_config=AdvancedGlideClusterClientConfiguration(
-            tls_config=TlsAdvancedConfiguration(root_pem_cacerts=Path(os.environ["VALKEY_CA_FILE"]).read_bytes()),
+            tls_config=TlsAdvancedConfiguration(root_pem_cacerts=open(os.environ["VALKEY_CA_FILE"], "rb").read()),
         ),
 """,
 )
