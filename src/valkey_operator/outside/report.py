@@ -35,7 +35,7 @@ def lines(target: Target, found: Verdict, *, seen_from: str, user: str) -> Itera
     if not bad:
         yield f"all well: {len(found.rows)} addresses lead where they should, and servers tell clients the same"
         return
-    yield f"{len(bad)} of {len(found.rows)} addresses are not well:"
+    yield f"{len(bad)} of {len(found.rows)} addresses {'is' if len(bad) == 1 else 'are'} not well:"
     for row in bad:
         yield ""
         yield " ".join(

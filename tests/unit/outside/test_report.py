@@ -38,7 +38,7 @@ def test_what_is_wrong_is_told_by_address_with_the_way_out():
     assert printed[5] == "192.0.2.11:31201   1-0    primary   PortClosed"
     assert printed[10:] == [
         "",
-        "1 of 7 addresses are not well:",
+        "1 of 7 addresses is not well:",
         "",
         "192.0.2.11:31201 (node 1-0)",
         "  192.0.2.11 refuses connections to port 31201",
