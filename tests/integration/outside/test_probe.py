@@ -164,3 +164,56 @@ async def test_what_a_user_may_not_call_is_listed_and_the_rest_is_told():
     assert dial.id == "a" * 40
     assert dial.refused == ("CLUSTER MYID", "CLUSTER SLOTS", "CLUSTER SHARDS")
     assert [(told.host, told.port) for told in dial.told] == [("h", 1)]
+
+
+async def test_a_server_without_a_cluster_is_told_in_its_words():
+    refusal = b"-ERR This instance has cluster support disabled\r\n"
+    async with listening(saying((LOGIN, b"+OK\r\n"), (b"NODES\r\n", 4 * refusal))) as port:
+        (dial,) = (await seen(port)).dials
+    assert (dial.failure, dial.detail) == (Failure.NOT_WORKING, "ERR This instance has cluster support disabled")
+
+
+def bulk(text):
+    return b"$%d\r\n%b\r\n" % (len(text), text.encode())
+
+
+def node(own, *, slots, gets):
+    """A server of a cluster: it tells these slots, and answers so to those who get a key."""
+    answers = bulk(own) + slots + b"*0\r\n" + bulk(f"{own} 127.0.0.1:1@2,h myself,master - 0 0 1 connected\n")
+    return saying((LOGIN, b"+OK\r\n"), (b"NODES\r\n", answers), *((b"\r\n", get) for get in gets))
+
+
+def served(first, last, port, node_id):
+    return b"*3\r\n:%d\r\n:%d\r\n*3\r\n%b:%d\r\n%b" % (first, last, bulk("127.0.0.1"), port, bulk(node_id))
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"), [(b"$-1\r\n", ""), (b"-MOVED 9000 127.0.0.1:1\r\n", "MOVED 9000 127.0.0.1:1"), (b"-NOPERM no\r\n", "")]
+)
+async def test_a_redirect_is_followed_to_what_answers_there(answer, outcome):
+    first, second = "a" * 40, "b" * 40
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]  # of an address that is told and not dialled
+    slots = b"*2\r\n" + served(0, 8999, port, first) + served(9000, 9000, port, second)
+    async with listening(node(second, slots=slots, gets=(answer, answer))) as there:
+        moved = b"-MOVED 9000 127.0.0.1:%d\r\n" % there
+        async with listening(node(first, slots=slots, gets=(moved,))) as here:
+            order = Order(pairs=(Pair("127.0.0.1", here), Pair("127.0.0.1", there)), tls=False, timeout=TIMEOUT)
+            found = await probe(order, Login("app", "secret"))
+    redirect = found[0].dials[0].redirect
+    assert (redirect.slot, redirect.id, redirect.host, redirect.port) == (9000, second, "127.0.0.1", there)
+    assert redirect.outcome == outcome
+
+
+async def test_a_key_that_the_user_may_not_read_leads_nowhere_and_is_no_failure():
+    slots = b"*1\r\n" + served(0, 16383, 1, "b" * 40)
+    async with listening(node("a" * 40, slots=slots, gets=(b"-NOPERM no\r\n",))) as port:
+        (dial,) = (await seen(port)).dials
+    assert (dial.failure, dial.refused, dial.redirect) == (None, ("GET",), None)
+
+
+async def test_a_cluster_that_is_down_is_told_where_a_key_is_asked_for():
+    slots = b"*1\r\n" + served(0, 16383, 1, "b" * 40)
+    async with listening(node("a" * 40, slots=slots, gets=(b"-CLUSTERDOWN The cluster is down\r\n",))) as port:
+        (dial,) = (await seen(port)).dials
+    assert (dial.failure, dial.detail) == (Failure.NOT_WORKING, "CLUSTERDOWN The cluster is down")

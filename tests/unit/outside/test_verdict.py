@@ -94,6 +94,14 @@ def test_a_family_that_this_client_does_not_have_is_no_problem_while_the_other_w
     assert found(there) == {}
 
 
+def test_of_a_name_with_two_addresses_the_slower_one_counts():
+    there = [
+        replace(each, dials=(*each.dials, replace(each.dials[0], ip="192.0.2.99", milliseconds=80))) if each.port == 31201 else each
+        for each in seen()
+    ]
+    assert [row.milliseconds for row in verdict(orders(), there).rows] == [3, 3, 80, 3, 3, 3, 3]
+
+
 def test_another_node_behind_an_endpoint_is_named():
     there = seen(at_1_0={"id": node_id(2, 0)})
     assert found(there)["192.0.2.11:31201"] == [("WrongNode", "node 2-0 answers here")]
