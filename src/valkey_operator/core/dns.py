@@ -42,11 +42,11 @@ def snippet(observed: Observed, *, draining: bool) -> str | None:
 
     Names of before stay while clients may hold them: as long as a node announces them, and while old endpoints are `draining`.
     """
-    cluster, led = observed.cluster, _services(observed)
+    cluster, led, claimed = observed.cluster, _services(observed), _claimed(observed)
     rules = {
         host: f"{services[0]}.{cluster.namespace}.svc.{observed.domain}"
         for host, services in led.items()
-        if len(services) == 1 and host not in _claimed(observed)
+        if len(services) == 1 and host not in claimed
     }
     told = {record.announce.host for record in observed.records.values() if record.announce is not None}
     before = _RULE.findall(observed.snippet.text) if observed.snippet is not None else []
@@ -57,17 +57,16 @@ def snippet(observed: Observed, *, draining: bool) -> str | None:
         (
             f"# Names of ValkeyCluster {cluster.namespace}/{cluster.name} for clients inside: for the server block of CoreDNS that holds `kubernetes`.",
             *(f"rewrite name exact {host} {target} answer auto" for host, target in rules.items()),
-            *_left_out(observed, led),
+            *_left_out(led, claimed),
             "",
         )
     )
 
 
-def _left_out(observed: Observed, led: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    claimed = _claimed(observed)
+def _left_out(led: Mapping[str, Sequence[str]], claimed: Mapping[str, str]) -> Iterator[str]:
     for host, services in led.items():
         if host in claimed:
-            yield f"# {host} is left out: it is a name of ValkeyCluster {claimed[host]} as well."
+            yield f"# {host} is left out: it leads to ValkeyCluster {claimed[host]}, which was there before."
         elif len(services) > 1:
             yield f"# {host} is left out: ports tell the Services {', '.join(services)} apart, and a name leads to one only."
 
@@ -95,5 +94,9 @@ def _services(observed: Observed) -> dict[str, list[str]]:
 
 
 def _claimed(observed: Observed) -> dict[str, str]:
-    """The hosts of clusters that were there before this one, each with its owner."""
-    return {address.rpartition(":")[0]: owner for address, owner in observed.claims.items()}
+    """The hosts at which an older cluster has an endpoint that this one would have, each with that cluster."""
+    return {
+        endpoint.host: observed.claims[endpoint.address]
+        for endpoint in exposure(observed.cluster).endpoints(observed).values()
+        if isinstance(endpoint, Announcement) and endpoint.address in observed.claims
+    }

@@ -83,13 +83,14 @@ def test_names_are_published_before_they_are_announced_since_they_must_resolve_f
     "access",
     [
         None,
+        BY_NODE | {"enabled": False},
         {"type": "NodePort"},
         {"type": "LoadBalancer"},
         {"type": "NodePort", "advertisedHost": "192.0.2.1", "bootstrapHost": "192.0.2.2"},
     ],
-    ids=["off", "addresses of machines", "addresses of balancers", "addresses of the user's choice"],
+    ids=["never on", "off", "addresses of machines", "addresses of balancers", "addresses of the user's choice"],
 )
-def test_addresses_need_no_rewriting(access):
+def test_there_is_no_snippet_without_names(access):
     seen = observed(access, balancer("orders-0", AllocatedPort("lb-0", 6380, None, "valkey-0-0"), ip="198.51.100.1"))
     assert snippet(seen, draining=False) is None
     assert written(seen) is None
@@ -130,11 +131,13 @@ def test_one_name_for_all_leads_to_the_one_service_that_has_all_ports():
     assert left_out(seen) == []
 
 
-def test_a_name_of_an_older_cluster_is_left_to_it():
-    access = {"type": "LoadBalancer", "advertisedHost": "{shard}.db"}
-    seen = observed(access, claims={"1.db:7000": "shop/older"})
-    assert sorted(rules(seen)) == ["0.db", "2.db"]
-    assert left_out(seen) == ["# 1.db is left out: it is a name of ValkeyCluster shop/older as well."]
+def test_a_name_at_which_an_older_cluster_has_the_endpoint_is_left_to_it():
+    ports = (AllocatedPort("lb-0", 6380, None, "valkey-1-0"), AllocatedPort("lb-1", 6381, None, "valkey-1-1"))
+    seen = observed({"type": "LoadBalancer", "advertisedHost": "{shard}.db"}, balancer("orders-1", *ports, ip="198.51.100.1"))
+    claimed = replace(seen, claims={"1.db:6381": "shop/older"})
+    assert sorted(rules(claimed)) == ["0.db", "2.db"]
+    assert left_out(claimed) == ["# 1.db is left out: it leads to ValkeyCluster shop/older, which was there before."]
+    assert sorted(rules(replace(seen, claims={"1.db:7000": "shop/older"}))) == ["0.db", "1.db", "2.db"]
 
 
 def test_what_is_no_host_name_is_not_put_into_anybodys_dns():
