@@ -47,6 +47,7 @@ class Authority:
         key = _key()
         extensions = [x509.BasicConstraints(ca=ca, path_length=path_length if ca else None)]
         extensions += [x509.ExtendedKeyUsage(uses)] if uses else []
+        extensions += [usage(digital_signature=True, key_cert_sign=True, crl_sign=True)] if ca else []
         issuer = (above.own.subject, above.signing) if above else (_named(name), key)
         return cls(name, key, _signed(name, key, extensions, issuer=issuer, **more), above)
 
@@ -103,6 +104,8 @@ def _signed(name, key, extensions, *, issuer, begins=None, ends=None) -> x509.Ce
     builder = x509.CertificateBuilder().subject_name(_named(name)).issuer_name(by).public_key(key.public_key())
     builder = builder.serial_number(x509.random_serial_number())
     builder = builder.not_valid_before(begins or now - HOUR).not_valid_after(ends or now + 1000 * HOUR)
+    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()), critical=False)
     for extension in extensions:
         builder = builder.add_extension(extension, critical=isinstance(extension, x509.BasicConstraints | x509.KeyUsage))
     return builder.sign(signing, hashes.SHA256())

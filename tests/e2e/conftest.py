@@ -100,23 +100,23 @@ class Factory:
     """Makes ValkeyClusters in one namespace that enforces the Pod Security Standard `restricted`."""
 
     def __init__(self, api, namespace):
-        self._api = api
+        self.api = api
         self.namespace = namespace
         self.made = []
 
     def __enter__(self):
         labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-        self._api.create(kinds.NAMESPACE, {"metadata": {"name": self.namespace, "labels": labels}})
+        self.api.create(kinds.NAMESPACE, {"metadata": {"name": self.namespace, "labels": labels}})
         return self
 
     def __exit__(self, *_):
-        self._api.delete(kinds.NAMESPACE, self.namespace)
+        self.api.delete(kinds.NAMESPACE, self.namespace)
 
     def __call__(self, name="web", *, external=None, trust=None, **spec):
         """A new ValkeyCluster; `external` adds to a spec.externalAccess of type NodePort, `trust` is, with TLS, a file with authorities."""
         access = {"externalAccess": clusters.NODE_PORT | external} if external is not None else {}
-        self._api.create(kinds.CLUSTER, clusters.manifest(name, self.namespace, **access, **spec))
-        made = clusters.ValkeyCluster(self._api, self.namespace, name, trust)
+        self.api.create(kinds.CLUSTER, clusters.manifest(name, self.namespace, **access, **spec))
+        made = clusters.ValkeyCluster(self.api, self.namespace, name, trust)
         self.made.append(made)
         return made
 

@@ -31,6 +31,28 @@ def test_a_service_of_the_same_name_is_not_touched_and_named_and_when_it_goes_al
     cluster.wait_until_ready(timeout=20)
 
 
+def test_names_for_the_dns_inside_are_not_written_into_a_config_map_of_somebody_else(new_cluster, api):
+    theirs = {"metadata": {"name": "web-dns", "namespace": new_cluster.namespace}, "data": {"theirs": "yes"}}
+    made = api.create(kinds.CONFIG_MAP, theirs)
+    external = {"advertisedHost": "{name}.example.com", "announceWhen": "Always"}
+    cluster = new_cluster(shards=1, replicas=0, external=external)
+
+    told = cluster.wait_for("ExternalAccessReady", "False", reason="ObjectConflict")
+    assert "ConfigMap web-dns exists and belongs to somebody else" in told["message"]
+    assert cluster.wait_for_event("ObjectConflict")["type"] == "Warning"
+    cluster.wait_until_ready(outside=False)
+    cluster.external(advertisedHost=None)
+    cluster.wait_until_ready()
+    found = api.get(kinds.CONFIG_MAP, "web-dns", new_cluster.namespace)
+    assert found["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
+    cluster.external(**external)
+    cluster.wait_for("ExternalAccessReady", "False", reason="ObjectConflict")
+    api.delete(kinds.CONFIG_MAP, "web-dns", new_cluster.namespace)
+    cluster.wait_until_ready(timeout=20)
+    assert "rewrite name exact web.example.com" in str(api.get(kinds.CONFIG_MAP, "web-dns", new_cluster.namespace)["data"])
+
+
 def test_two_clusters_whose_services_would_have_one_name_do_not_fight_for_it(new_cluster, api):
     first = new_cluster("a", shards=1, replicas=0, external={})
     first.wait_until_ready()

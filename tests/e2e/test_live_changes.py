@@ -12,7 +12,7 @@ NAMES = {f"web-{shard}-{node}.example.com": "198.18.0.12" for shard in range(3) 
 
 @pytest.fixture
 def hosts(tmp_path):
-    """What clients resolve names by: there is no DNS server in the sandbox."""
+    """What clients outside resolve names by."""
     file = tmp_path / "hosts"
     file.write_text("".join(f"{address} {name}\n" for name, address in (NODES | NAMES | {"localhost": "127.0.0.1"}).items()))
     return file

@@ -94,6 +94,9 @@ WANTED: dict[str, plan.Wanted] = {
         owner_uid=NODE_UID,
         text="cluster-announce-hostname 192.0.2.11\ncluster-announce-client-port 31201\ncluster-announce-client-ipv4 192.0.2.11\n",
     ),
+    "dns-snippet": plan.DnsSnippet(
+        text="# Names of ValkeyCluster shop/orders\nrewrite name exact orders.example.com orders.shop.svc.cluster.local answer auto\n"
+    ),
     "pod-labels": plan.PodLabels(
         index=NODE, pod="valkey-orders-1-0-0", uid="c9a1b6de-3f0f-4b7a-bb53-6f1e9d210010", role="primary", serving=True
     ),

@@ -2,10 +2,11 @@
 
 import pytest
 
-from scenario.story import NODE_PORT, NODES, OFF, reached
+from scenario.story import NODE_PORT, NODES, OFF, formed, reached
 from scenario.test_enabling import OUTSIDE, PREFERRED
 from valkey_operator.api.conditions import ConditionType, State
 from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.plan import DnsSnippet
 
 SHORT = {**OFF, "drainSeconds": 5}
 FIRST = NodeIndex(0, 0)
@@ -37,6 +38,37 @@ def test_services_stay_for_clients_with_old_endpoints_and_then_go(seed):
     assert story.starts() == 6
     assert story.status.state is State.READY
     story.assert_at_rest()
+
+
+def test_names_for_clients_inside_come_before_they_are_told_follow_a_change_and_stay_while_services_drain():
+    story = formed()
+    story.outside.names |= {f"{word}.example.com": "192.0.2.11" for word in ("0", "1", "2", "db-0", "db-1", "db-2")}
+    story.access(**NODE_PORT, advertisedHost="{shard}.example.com")
+    story.passes.run_until(lambda: snippet(story) is not None, within=3)
+    assert not {"0.example.com"} & {host for host, _ in story.told().values()}
+    story.settle()
+    assert names(story) == {"0.example.com", "1.example.com", "2.example.com"}
+
+    story.access(**NODE_PORT, advertisedHost="db-{shard}.example.com")
+    story.settle()
+    assert names(story) == {"db-0.example.com", "db-1.example.com", "db-2.example.com"}
+    story.assert_at_rest()
+
+    story.access(**SHORT, advertisedHost="db-{shard}.example.com")
+    story.passes.run_until(lambda: story.outside_is() == "Draining", within=3)
+    assert names(story) == {"db-0.example.com", "db-1.example.com", "db-2.example.com"}
+    story.settle()
+    assert snippet(story) is None
+    story.assert_at_rest()
+
+
+def snippet(story):
+    return story.kubernetes.objects.get(DnsSnippet)
+
+
+def names(story):
+    """The names that the DNS inside is told to lead."""
+    return {line.split()[3] for line in snippet(story).text.splitlines() if not line.startswith("#")}
 
 
 def test_by_default_there_is_a_minute():

@@ -70,6 +70,7 @@ class World:
             passwords=mirror.passwords,
             fresh_passwords=Passwords(*(f"{user}-password-{self._draws}" for user in ("operator", "replication", "default"))),
             acl=mirror.acl,
+            snippet=mirror.snippet,
             user_passwords=dict(self.user_passwords),
             servers={index: self._ask(index, pod) for index, pod in mirror.pods.items()},
         )

@@ -14,7 +14,7 @@ from scenario.world_services import Services, WriteRefusedError
 from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.status import ClusterStatus, NodeStatus
 from valkey_operator.core import plan
-from valkey_operator.core.observed import AllocatedPort, Cluster, NodeRecord, Service
+from valkey_operator.core.observed import AllocatedPort, Cluster, NodeRecord, Service, Snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +52,7 @@ class Mirror:
     machines: Mapping[str, Machine]
     passwords: plan.Passwords | None
     acl: str | None
+    snippet: Snippet | None
 
 
 class Kubernetes:
@@ -90,6 +91,7 @@ class Kubernetes:
 
     def _now(self) -> Mirror:
         acl = self.objects.get(plan.AclSecret)
+        snippet = self.objects.get(plan.DnsSnippet)
         services = {name: live.view() for name, live in self.services.live.items()}
         if plan.HeadlessService in self.objects:
             services["valkey-orders"] = _HEADLESS
@@ -105,6 +107,7 @@ class Kubernetes:
             machines=dict(self.pods.machines),
             passwords=self.passwords,
             acl=acl.acl if isinstance(acl, plan.AclSecret) else None,
+            snippet=Snippet("snippet-1", snippet.text) if isinstance(snippet, plan.DnsSnippet) else None,
         )
 
     def _wrote(self, what: object) -> None:
@@ -172,6 +175,9 @@ class Kubernetes:
         """Delete this very object."""
         if wanted.kind == "Service":
             self.services.delete(wanted.name, wanted.uid)
+        elif wanted.kind == "ConfigMap":
+            assert (wanted.name, wanted.uid) == ("orders-dns", "snippet-1")
+            self.objects.pop(plan.DnsSnippet, None)
         else:
             index = next((index for index, pod in self.pods.live.items() if pod.name == wanted.name), None)
             if index is not None:

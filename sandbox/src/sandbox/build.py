@@ -1,4 +1,4 @@
-"""Kubernetes and its etcd from source: one Go program, built once for each version of its sources."""
+"""Kubernetes with its etcd, and its DNS, from source: two Go programs, each built once for each version of its sources."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sandbox.errors import SandboxError
-from sandbox.home import SOURCES, Home
+from sandbox.home import DNS_SOURCES, SOURCES, Home
 from sandbox.processes import last_lines
 from sandbox.steps import Steps
 
@@ -26,8 +26,25 @@ def programs(home: Home, *, steps: Steps) -> Path:
     """The directory that holds the Kubernetes programs by name, built if they are not there yet."""
     directory = home.programs / key(SOURCES)
     if not (directory / COMPONENTS[-1]).exists():
-        _build(directory, home=home, steps=steps)
+        version = required_version((SOURCES / "go.mod").read_text(), module="k8s.io/kubernetes")
+        steps.say(
+            f"building Kubernetes {version} and etcd from source: some 10 minutes on 2 cores the first time, seconds when Go has it cached"
+        )
+        _build(directory / "kubernetes", SOURCES, what=f"Kubernetes {version}", flags=link_flags(version), home=home, steps=steps)
+        for name in COMPONENTS:
+            link = directory / name
+            link.unlink(missing_ok=True)
+            link.symlink_to("kubernetes")
     return directory
+
+
+def coredns(home: Home, *, steps: Steps) -> Path:
+    """The path of CoreDNS, built if it is not there yet."""
+    program = home.programs / f"coredns-{key(DNS_SOURCES)}" / "coredns"
+    if not program.exists():
+        version = required_version((DNS_SOURCES / "go.mod").read_text(), module="github.com/coredns/coredns")
+        _build(program, DNS_SOURCES, what=f"CoreDNS {version}", flags="-s -w", home=home, steps=steps)
+    return program
 
 
 def key(sources: Path) -> str:
@@ -39,11 +56,11 @@ def key(sources: Path) -> str:
     return digest.hexdigest()[:KEY_LENGTH]
 
 
-def kubernetes_version(go_mod: str) -> str:
-    """The version of Kubernetes that a go.mod requires, such as `1.35.4`."""
-    found = re.search(r"^\s*k8s\.io/kubernetes v(\S+)", go_mod, re.MULTILINE)
+def required_version(go_mod: str, *, module: str) -> str:
+    """The version of a module that a go.mod requires, such as `1.35.4`."""
+    found = re.search(rf"^\s*(?:require )?{re.escape(module)} v(\S+)", go_mod, re.MULTILINE)
     if found is None:
-        raise SandboxError("go.mod does not require k8s.io/kubernetes")
+        raise SandboxError(f"go.mod does not require {module}")
     return found[1]
 
 
@@ -85,59 +102,41 @@ def compiler(sources: Path, *, what: str) -> str:
     return found
 
 
-def _build(directory: Path, *, home: Home, steps: Steps) -> None:
-    go_mod = (SOURCES / "go.mod").read_text()
-    version = kubernetes_version(go_mod)
-    go = compiler(SOURCES, what="Kubernetes")
-    log = home.log("go-build")
+def _build(program: Path, sources: Path, *, what: str, flags: str, home: Home, steps: Steps) -> None:
+    """Compile a Go module into a program, whole or not at all."""
+    go = compiler(sources, what=what)
+    log = home.log(f"go-build-{program.name}")
     log.parent.mkdir(parents=True, exist_ok=True)
-    directory.mkdir(parents=True, exist_ok=True)
-    unfinished = directory / f"kubernetes.{os.getpid()}.new"
-    steps.say(
-        f"building Kubernetes {version} and etcd from source: some 10 minutes on 2 cores the first time, seconds when Go has it cached"
-    )
-    with steps.step(f"built Kubernetes {version}"):
+    program.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = program.with_name(f"{program.name}.{os.getpid()}.new")
+    with steps.step(f"built {what}"):
         try:
             log.write_bytes(b"")
-            total = len(_packages(go, modules=len(re.findall(r"^\t\S+ v", go_mod, re.MULTILINE)), log=log, steps=steps))
-            command = [
-                go,
-                "build",
-                "-v",
-                "-trimpath",
-                "-buildvcs=false",
-                "-ldflags",
-                link_flags(version),
-                "-o",
-                str(unfinished),
-                ".",
-            ]
+            total = len(_packages(go, sources, log=log, steps=steps))
+            command = [go, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(unfinished), "."]
             with _counting(log, "compiled packages", total=total, starts=None, steps=steps):
-                _go_run(command, log=log)
-            unfinished.rename(directory / "kubernetes")
+                _go_run(command, sources, log=log)
+            unfinished.rename(program)
         finally:
             unfinished.unlink(missing_ok=True)
-        for name in COMPONENTS:
-            link = directory / name
-            link.unlink(missing_ok=True)
-            link.symlink_to("kubernetes")
 
 
-def _packages(go: str, *, modules: int, log: Path, steps: Steps) -> list[str]:
-    """All packages that the programs are made of; fetches the modules that hold them."""
+def _packages(go: str, sources: Path, *, log: Path, steps: Steps) -> list[str]:
+    """All packages that a program is made of; fetches the modules that hold them."""
+    modules = len(re.findall(r"^\t\S+ v", (sources / "go.mod").read_text(), re.MULTILINE))
     listed = log.with_suffix(".packages")
     with _counting(log, "fetched Go modules", total=modules, starts="go: downloading", steps=steps), listed.open("wb") as output:
-        _go_run([go, "list", "-deps", "."], log=log, output=output)
+        _go_run([go, "list", "-deps", "."], sources, log=log, output=output)
     found = listed.read_text().split()
     listed.unlink()
     return found
 
 
-def _go_run(command: Sequence[str], *, log: Path, output: BinaryIO | None = None) -> None:
+def _go_run(command: Sequence[str], sources: Path, *, log: Path, output: BinaryIO | None = None) -> None:
     """Run Go to its end; what it says goes to the log, and its output too unless it is wanted elsewhere."""
     with log.open("ab") as said:
         environment = {**os.environ, "CGO_ENABLED": "0"}
-        done = subprocess.run(command, cwd=SOURCES, env=environment, stdout=output or said, stderr=said, check=False)
+        done = subprocess.run(command, cwd=sources, env=environment, stdout=output or said, stderr=said, check=False)
     if done.returncode != 0:
         raise SandboxError(f"`go {command[1]}` failed:\n{last_lines(log)}\n  (all of it: {log})")
 

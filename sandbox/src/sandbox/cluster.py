@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox import client, control_plane, images, network, ownership, packages, pki, processes, teardown, tunables
+from sandbox import client, control_plane, dns, images, network, ownership, packages, pki, processes, teardown, tunables
 from sandbox.build import programs
 from sandbox.control_plane import BEHIND_ROUTER, LOOPBACK
 from sandbox.home import Home
@@ -115,7 +115,9 @@ def _start_full(home: Home, record: Owner, *, steps: Steps) -> None:
         node.join()
     _start_balancer(home)
     _open(home, steps=steps)
+    dns.deploy(home)
     _wait_until_ready(home, nodes, steps=steps)
+    dns.wait(home, steps=steps)
 
 
 def _open(home: Home, *, steps: Steps) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 RUN = Path("/run/valkey-sandbox")
 LOCK = Path("/run/valkey-sandbox.lock")
 SOURCES = Path(__file__).parents[2] / "kubernetes"  # the Go module
+DNS_SOURCES = Path(__file__).parents[2] / "coredns"  # another one
 CHECKOUT = Path(__file__).parents[3]
 PROGRAM = Path(sys.executable).with_name("sandbox")
 """The command itself, for those who run it as a program of its own."""
@@ -35,7 +36,7 @@ class Home:
 
     @property
     def programs(self) -> Path:
-        """Kubernetes programs, one directory per version of their sources; kept."""
+        """Programs of Kubernetes and of its DNS, one directory per version of their sources; kept."""
         return self.path / "programs"
 
     @property

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import archive, debian, operator_image, packages, uv
+from sandbox import archive, build, debian, dns, operator_image, packages, uv
 from sandbox.archive import Image, Layer
 from sandbox.commands import run
 from sandbox.errors import SandboxError
@@ -47,7 +47,7 @@ PREBUILT = {
 
 def basic(home: Home, *, steps: Steps) -> list[Image]:
     """What every node has from the start."""
-    return [pause(home, steps=steps), valkey(home, steps=steps)]
+    return [pause(home, steps=steps), valkey(home, steps=steps), coredns(home, steps=steps)]
 
 
 def pause(home: Home, *, steps: Steps) -> Image:
@@ -60,6 +60,16 @@ def pause(home: Home, *, steps: Steps) -> Image:
         shutil.copy("/usr/bin/catatonit", directory / "pause")
         layer = archive.layer(directory, home.images / f"pause-{RECIPE}.layer.tar")
         return Image(names=(PAUSE_IMAGE,), layers=(layer,), command=("/pause", "-P")).keep(record)
+
+
+def coredns(home: Home, *, steps: Steps) -> Image:
+    """The image of the cluster's DNS: its program and nothing else."""
+    program = build.coredns(home, steps=steps)
+    record = home.images / f"{program.parent.name}.json"
+    if image := archive.kept(record):
+        return image
+    layer = archive.layer(program.parent, home.images / f"{program.parent.name}.layer.tar")
+    return Image(names=(dns.IMAGE,), layers=(layer,), entrypoint=("/coredns",), command=()).keep(record)
 
 
 def valkey(home: Home, version: str = VALKEY_DEFAULT, *, steps: Steps) -> Image:

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -27,6 +28,14 @@ def program() -> Path:
 def environment(home: Home) -> dict[str, str]:
     """An environment in which kubectl speaks to the sandbox, and to it directly."""
     return {**os.environ, "KUBECONFIG": str(home.kubeconfig), "NO_PROXY": "*", "no_proxy": "*"}
+
+
+def run(home: Home, *arguments: str, text: str | None = None) -> str:
+    """What kubectl printed; raises SandboxError with its complaint."""
+    done = subprocess.run([program(), *arguments], input=text, env=environment(home), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SandboxError(f"`kubectl {' '.join(arguments)}` failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
 
 
 def replace_this_process(home: Home, arguments: Sequence[str]) -> NoReturn:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from sandbox.addresses import POD_NETWORK, Networks, both
+from sandbox.addresses import DNS_SERVICE, POD_NETWORK, Networks, both
 
 CONFIGURATION = "/run/node"
 PROGRAMS = "/run/programs"
@@ -88,7 +88,8 @@ def kubelet() -> str:
             "oomScoreAdj": 0,
             "maxPods": 200,
             "clusterDomain": "cluster.local",
-            # There is no DNS server: pods that ask for a name learn so at once instead of waiting for one out of reach.
+            "clusterDNS": [str(DNS_SERVICE)],
+            # There is no other DNS server: who asks for a name without that one learns at once that there is none.
             "resolvConf": "",
             "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
             "imageGCHighThresholdPercent": 100,

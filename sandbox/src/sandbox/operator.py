@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import subprocess
 from typing import Any
 
 import yaml
@@ -29,32 +28,32 @@ def deploy(home: Home, record: Owner, *, steps: Steps) -> None:
         with steps.step("the nodes have the operator's image"):
             images.load([image], home=home, nodes=[node for node in cluster.nodes_of(home, record) if node.process()])
     with steps.step("the operator is deployed"):
-        _kubectl(home, "apply", "--server-side", "--force-conflicts", "--filename", str(CRDS))
-        _kubectl(home, "wait", "--for=condition=Established", f"--timeout={PATIENCE}", "--filename", str(CRDS))
+        kubectl.run(home, "apply", "--server-side", "--force-conflicts", "--filename", str(CRDS))
+        kubectl.run(home, "wait", "--for=condition=Established", f"--timeout={PATIENCE}", "--filename", str(CRDS))
         objects = [_stamped(found, digest) for found in yaml.safe_load_all(MANIFEST.read_text())]
-        _kubectl(home, "apply", "--server-side", "--force-conflicts", "--filename", "-", text=_list(objects))
+        kubectl.run(home, "apply", "--server-side", "--force-conflicts", "--filename", "-", text=_list(objects))
         try:
-            _kubectl(home, "rollout", "status", "--namespace", NAMESPACE, f"--timeout={PATIENCE}", DEPLOYMENT)
+            kubectl.run(home, "rollout", "status", "--namespace", NAMESPACE, f"--timeout={PATIENCE}", DEPLOYMENT)
         except SandboxError as error:
-            pods = _kubectl(home, "describe", "pods", "--namespace", NAMESPACE)
+            pods = kubectl.run(home, "describe", "pods", "--namespace", NAMESPACE)
             raise SandboxError(f"the operator did not become ready: {error}\n{pods}") from error
 
 
 def remove(home: Home, *, steps: Steps) -> None:
     """The operator and its rights are gone. The definitions of ValkeyCluster and ValkeyNode go only when nobody has one: else all would go with them."""
     with steps.step("the operator is gone"):
-        _kubectl(home, "delete", "--ignore-not-found", "--filename", str(MANIFEST))
-    clusters = _kubectl(home, "get", "--ignore-not-found", "customresourcedefinitions", "valkeyclusters.valkey.io") and _kubectl(
-        home, "get", "valkeyclusters.valkey.io", "--all-namespaces", "--output", "name"
-    )
+        kubectl.run(home, "delete", "--ignore-not-found", "--filename", str(MANIFEST))
+    clusters = kubectl.run(
+        home, "get", "--ignore-not-found", "customresourcedefinitions", "valkeyclusters.valkey.io"
+    ) and kubectl.run(home, "get", "valkeyclusters.valkey.io", "--all-namespaces", "--output", "name")
     if clusters:
         steps.say(f"{len(clusters.splitlines())} ValkeyClusters run on without an operator; their definitions stay with them")
     else:
-        _kubectl(home, "delete", "--ignore-not-found", "--filename", str(CRDS))
+        kubectl.run(home, "delete", "--ignore-not-found", "--filename", str(CRDS))
 
 
 def _deployed_digest(home: Home) -> str:
-    found = _kubectl(home, "get", "--ignore-not-found", "--namespace", NAMESPACE, DEPLOYMENT, "--output", "json")
+    found = kubectl.run(home, "get", "--ignore-not-found", "--namespace", NAMESPACE, DEPLOYMENT, "--output", "json")
     if not found:
         return ""
     annotations: dict[str, str] = json.loads(found)["spec"]["template"]["metadata"].get("annotations") or {}
@@ -70,12 +69,3 @@ def _stamped(found: dict[str, Any], digest: str) -> dict[str, Any]:
 
 def _list(objects: list[dict[str, Any]]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-
-
-def _kubectl(home: Home, *arguments: str, text: str | None = None) -> str:
-    """What kubectl printed; raises SandboxError with its complaint."""
-    command = [str(kubectl.program()), *arguments]
-    done = subprocess.run(command, input=text, env=kubectl.environment(home), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SandboxError(f"`kubectl {' '.join(arguments)}` failed: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout

@@ -78,7 +78,7 @@ class Operator:
             if mirror.machines is None:
                 log.warning("no right to read nodes: node ports are advertised at the internal addresses of pods' hosts")
             recorder = Recorder(kube, controller=CONTROLLER, instance=self._settings.identity)
-            eyes = Eyes(kube, mirror, servers)
+            eyes = Eyes(kube, mirror, servers, domain=self._settings.cluster_domain)
             hands = Hands(kube, mirror, servers, eyes)
             reconciler = ClusterReconciler(kube, mirror, eyes, hands, recorder, vigil=vigil, tally=self._clusters)
             self._controller = Controller(

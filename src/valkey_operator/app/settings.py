@@ -27,5 +27,7 @@ class Settings:
     http_port: int = 8080
     """Of /metrics, /healthz and /readyz; 0: none."""
     workers: int = 16
+    cluster_domain: str = "cluster.local"
+    """The domain of Kubernetes' own names, as the kubelets and CoreDNS have it."""
     identity: str = field(default_factory=_identity)
     """Who holds the Lease and reports events."""

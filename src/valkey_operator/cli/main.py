@@ -39,6 +39,12 @@ def main() -> None:
     "--http-port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="/metrics, /healthz, /readyz; 0: none."
 )
 @click.option("--workers", type=click.IntRange(1, 256), default=16, show_default=True, help="Clusters worked at the same time.")
+@click.option(
+    "--cluster-domain",
+    default="cluster.local",
+    show_default=True,
+    help="The domain of Kubernetes' own names, of Services and pods.",
+)
 @click.option("--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
 def run(  # one parameter per option
@@ -49,6 +55,7 @@ def run(  # one parameter per option
     lease_namespace: str | None,
     http_port: int,
     workers: int,
+    cluster_domain: str,
     log_format: str,
     log_level: str,
 ) -> None:
@@ -66,6 +73,7 @@ def run(  # one parameter per option
             lease_namespace=lease_namespace,
             http_port=http_port,
             workers=workers,
+            cluster_domain=cluster_domain,
         )
     )
 

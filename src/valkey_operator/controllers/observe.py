@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.controllers import secret_views
 from valkey_operator.controllers.trust import Trust
 from valkey_operator.core import access, names, settings, tls
-from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Unreachable
+from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Snippet, Unreachable
 from valkey_operator.core.users import OPERATOR
 from valkey_operator.kube.errors import Forbidden, NotFound
 from valkey_operator.kube.kinds import EVENT, SECRET, Key
@@ -42,8 +42,16 @@ class Eyes:
     """Observes clusters. Keeps connections and the values of users' Secrets of one version, nothing that cannot be lost."""
 
     def __init__(
-        self, kube: Kube, mirror: Mirror, servers: Servers, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        kube: Kube,
+        mirror: Mirror,
+        servers: Servers,
+        *,
+        domain: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`domain` is that of Kubernetes' own names."""
+        self._domain = domain
         self._kube = kube
         self._mirror = mirror
         self._servers = servers
@@ -107,7 +115,16 @@ class Eyes:
             servers={},
             tls=await self._tls(cluster, secrets.get(names.tls_secret(cluster.name))),
             claims=self._claims(cluster),
+            snippet=self._snippet(cluster),
+            domain=self._domain,
         )
+
+    def _snippet(self, cluster: Cluster) -> Snippet | None:
+        """Only our own: one of that name that belongs to somebody else is not for us to remove."""
+        child = self._mirror.config_maps.store.get(cluster.namespace, names.dns_snippet(cluster.name))
+        if child is None or child.deleting or child.owner_uid != cluster.uid:
+            return None
+        return Snippet(child.uid, child.owned.get("data", {}).get(names.dns_file(cluster.name, cluster.namespace), ""))
 
     def _claims(self, cluster: Cluster) -> Mapping[str, str]:
         """The endpoints of clusters that were there before this one; node ports need no claim, Kubernetes gives each number once."""

@@ -73,11 +73,11 @@ class Hands:
 
     async def _ensured(self, cluster: Cluster, wanted: want.Wanted) -> tuple[Failure, ...]:
         kind, _ = manifest(cluster, wanted)
-        external = isinstance(wanted, want.ExternalService)
+        external = isinstance(wanted, want.ExternalService | want.DnsSnippet)
         try:
             await self._ensure(cluster, wanted)
         except AlreadyExists as error:
-            reason = Reason.SERVICE_CONFLICT if external else Reason.OBJECT_CONFLICT
+            reason = Reason.SERVICE_CONFLICT if isinstance(wanted, want.ExternalService) else Reason.OBJECT_CONFLICT
             return (Failure(reason, error.message, external=external),)
         except KubeError as error:
             if error.retryable:
@@ -152,7 +152,8 @@ class Hands:
         except KubeError as error:
             if error.retryable:
                 raise
-            return (Failure(_REASONS.get(kind, Reason.RECONCILING), f"{kind} {name} could not be deleted: {error.message}"),)
+            reason = _REASONS.get(kind, Reason.RECONCILING)
+            return (Failure(reason, f"{kind} {name} could not be deleted: {error.message}", external=kind != "Pod"),)
         return ()
 
     async def _announced(self, observed: Observed, action: want.Announce) -> tuple[Failure, ...]:

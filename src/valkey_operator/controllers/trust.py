@@ -81,7 +81,7 @@ class Trust:
         certificates = [tls.standing]
         if tls.previous is not None and (record is None or record.status.certificate != tls.standing.fingerprint):
             certificates.append(tls.previous)
-        preferred = places.hosts(observed.cluster)
+        preferred = places.hosts(observed)
         authorities = tuple(dict.fromkeys(each.files.authorities for each in certificates))
         timeless = any(each.expired(now) for each in certificates)
         context = await self._kept(("context", authorities, timeless), lambda: _context(authorities, timeless=timeless))

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason
-from valkey_operator.core import config, names, places, settings, tls, users
+from valkey_operator.core import config, dns, names, places, settings, tls, users
 from valkey_operator.core.certificates import covers
 from valkey_operator.core.formation import be_believed, formation
 from valkey_operator.core.health import health
@@ -90,6 +90,7 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     actions = (
         *_objects(observed, login, external.status, certified.wanted),
         *service_actions(external.services),
+        *dns.actions(observed, external, now=now),
         *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
         *_server_settings(observed, phase, joining.strangers),
         *_certificates(observed, joining.strangers),
@@ -156,7 +157,7 @@ def _objects(
 def _connection(observed: Observed, username: str, password: str, external: tuple[str, ...]) -> ConnectionSecret:
     """What applications are told; the host inside is one that they can verify, where there is one."""
     standing = observed.tls.standing if observed.tls is not None else None
-    known = places.hosts(observed.cluster)
+    known = places.hosts(observed)
     host = next((host for host in known if standing is not None and covers(standing.names, host)), known[0])
     authorities = standing.files.authorities if standing is not None else None
     return ConnectionSecret(username, password, host, names.CLIENT_PORT, external, authorities)

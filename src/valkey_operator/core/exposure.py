@@ -26,14 +26,18 @@ class Exposure:
     """The Services that it needs in the end; what is allocated is pinned."""
     endpoints: Callable[[Observed], dict[NodeIndex, Announcement | Missing]]
     """Where each node can be dialled, as read back from Kubernetes."""
+    service: Callable[[Cluster, NodeIndex], str]
+    """The name of the Service that has a node's endpoint."""
     bootstrap: Callable[[Observed], tuple[str, ...]]
     """Where clients begin (`host:port`), as read back; empty while there is nothing."""
 
 
 _EXPOSURES = {
-    ExternalAccessType.NODE_PORT: Exposure(node_ports.services, node_ports.endpoints, node_ports.bootstrap),
-    ExternalAccessType.LOAD_BALANCER: Exposure(load_balancers.services, load_balancers.endpoints, load_balancers.bootstrap),
-    ExternalAccessType.INGRESS: Exposure(sni.services, sni.endpoints, sni.bootstrap),
+    ExternalAccessType.NODE_PORT: Exposure(node_ports.services, node_ports.endpoints, node_ports.service_of, node_ports.bootstrap),
+    ExternalAccessType.LOAD_BALANCER: Exposure(
+        load_balancers.services, load_balancers.endpoints, load_balancers.service_of, load_balancers.bootstrap
+    ),
+    ExternalAccessType.INGRESS: Exposure(sni.services, sni.endpoints, sni.service_of, sni.bootstrap),
 }
 
 

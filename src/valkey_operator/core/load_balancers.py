@@ -45,7 +45,7 @@ def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
 
 
 def _endpoint(observed: Observed, index: NodeIndex, wanted: Mapping[str, ExternalService]) -> Announcement | Missing:
-    name = _service_of(observed.cluster, index)
+    name = service_of(observed.cluster, index)
     service = observed.services.get(name)
     port = _read_back(service, wanted[name], names.container_port(index))
     if service is None or service.deleting or port is None or service.type != "LoadBalancer":
@@ -139,7 +139,7 @@ def _read_back(service: Service | None, wanted: ExternalService, target: str | i
     return live.port if live is not None else None
 
 
-def _service_of(cluster: Cluster, index: NodeIndex) -> str:
+def service_of(cluster: Cluster, index: NodeIndex) -> str:
     """The name of the Service that leads to a node."""
     match cluster.spec.external_access.load_balancer_scope:
         case LoadBalancerScope.SHARD:

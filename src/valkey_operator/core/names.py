@@ -154,6 +154,16 @@ def headless_host(cluster: str, namespace: str) -> str:
     return f"{headless_service(cluster)}.{namespace}.svc"
 
 
+def dns_snippet(cluster: str) -> str:
+    """The ConfigMap with what the DNS inside has to know of advertised names."""
+    return f"{cluster}-dns"
+
+
+def dns_file(cluster: str, namespace: str) -> str:
+    """Its one key: no other cluster has the same, and CoreDNS is customarily told to import files that end so."""
+    return f"{cluster}.{namespace}.override"
+
+
 def announce_file(cluster: str, index: NodeIndex) -> str:
     """The ConfigMap with what one server announces after a restart."""
     return f"valkey-{cluster}-{index}-announce"

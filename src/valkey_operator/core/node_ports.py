@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from valkey_operator.api.external_access import ExternalAccess
-    from valkey_operator.core.observed import Observed, Service
+    from valkey_operator.core.observed import Cluster, Observed, Service
     from valkey_operator.core.plan import ExternalService
 
 BOOTSTRAP = "np-bootstrap"
@@ -67,8 +67,13 @@ def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
     }
 
 
+def service_of(cluster: Cluster, index: NodeIndex) -> str:
+    """The name of the Service that has a node's port."""
+    return names.shard_service(cluster.name, index.shard)
+
+
 def _endpoint(observed: Observed, index: NodeIndex, addresses: Mapping[str, tuple[str, ...]] | Missing) -> Announcement | Missing:
-    name = names.shard_service(observed.cluster.name, index.shard)
+    name = service_of(observed.cluster, index)
     service = observed.services.get(name)
     port = allocated(service, port_name(index.node))
     if service is None or port is None:

@@ -236,6 +236,14 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class Snippet:
+    """The ConfigMap with a cluster's names for the DNS inside, as it stands."""
+
+    uid: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """One cluster, whole."""
 
@@ -270,6 +278,10 @@ class Observed:
     """Endpoints (`host:port`) of older clusters, each with its owner (`namespace/name`)."""
     service_warnings: Mapping[str, str] = field(default_factory=dict)
     """Of Services that wait for a load balancer: the newest Warning event."""
+    snippet: Snippet | None = None
+    """The names published for the DNS inside; None: there are none."""
+    domain: str = "cluster.local"
+    """The domain of Kubernetes' own names, which nobody tells but who runs the operator."""
 
     def reachable(self) -> dict[NodeIndex, Server]:
         """The servers that answered."""

@@ -11,10 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Cluster, Observed
-
-_DOMAIN = "cluster.local"
-"""Kubernetes' domain unless somebody chose another one, which nobody tells us."""
+    from valkey_operator.core.observed import Observed
 
 
 def place(observed: Observed, index: NodeIndex) -> Announcement | None:
@@ -35,7 +32,11 @@ def named_place(observed: Observed, index: NodeIndex) -> str | None:
         return None
     cluster = observed.cluster
     return next(
-        (host for host in _full(names.pod_host(cluster.name, cluster.namespace, index)) if tls.presents(observed, index, host)),
+        (
+            host
+            for host in _full(observed, names.pod_host(cluster.name, cluster.namespace, index))
+            if tls.presents(observed, index, host)
+        ),
         None,
     )
 
@@ -46,11 +47,11 @@ def told(observed: Observed, index: NodeIndex, announce: Announcement | None) ->
     return (pair.host, pair.port or names.CLIENT_PORT) if pair is not None else None
 
 
-def hosts(cluster: Cluster) -> tuple[str, ...]:
+def hosts(observed: Observed) -> tuple[str, ...]:
     """By which a client inside may know the cluster: the headless Service, by its short and by its full name."""
-    return tuple(_full(names.headless_host(cluster.name, cluster.namespace)))
+    return tuple(_full(observed, names.headless_host(observed.cluster.name, observed.cluster.namespace)))
 
 
-def _full(host: str) -> Iterator[str]:
+def _full(observed: Observed, host: str) -> Iterator[str]:
     yield host
-    yield f"{host}.{_DOMAIN}"
+    yield f"{host}.{observed.domain}"

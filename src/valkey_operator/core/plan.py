@@ -151,6 +151,13 @@ class AnnounceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class DnsSnippet:
+    """The ConfigMap with what the DNS inside has to know of advertised names."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class PodLabels:
     """The labels that the operator keeps on a pod, and the annotation by which its kubelet brings a new certificate at once."""
 
@@ -174,6 +181,7 @@ Wanted = (
     | Record
     | ServerWorkload
     | AnnounceFile
+    | DnsSnippet
     | PodLabels
 )
 

@@ -71,7 +71,7 @@ def _certificate(observed: Observed, *, now: datetime) -> Iterator[Lack]:
     cluster = observed.cluster
     host = names.headless_host(cluster.name, cluster.namespace)
     missing = []
-    if not any(covers(standing.names, known) for known in places.hosts(cluster)):
+    if not any(covers(standing.names, known) for known in places.hosts(observed)):
         missing.append(host)
     if any(places.named_place(observed, index) is None for index in observed.pods):
         missing.append(f"*.{host}")

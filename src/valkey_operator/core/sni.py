@@ -50,9 +50,14 @@ def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
     return {index: _endpoint(observed, index) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas)}
 
 
+def service_of(cluster: Cluster, index: NodeIndex) -> str:
+    """The name of the Service that a node's host leads to."""
+    return names.node_service(cluster.name, index) if by_node(cluster) else names.shard_service(cluster.name, index.shard)
+
+
 def _endpoint(observed: Observed, index: NodeIndex) -> Announcement | Missing:
     cluster, number = observed.cluster, observed.cluster.spec.external_access.port
-    name = names.node_service(cluster.name, index) if by_node(cluster) else names.shard_service(cluster.name, index.shard)
+    name = service_of(cluster, index)
     service = observed.services.get(name)
     found = next((port for port in service.ports if port.port == number), None) if service is not None else None
     if service is None or service.deleting or found is None:

@@ -203,6 +203,7 @@ _TO_ACT_ON = frozenset(
     reason.value
     for reason in (
         Reason.SERVICE_CONFLICT,
+        Reason.OBJECT_CONFLICT,
         Reason.INVALID_ADVERTISED_HOST,
         Reason.UNSUPPORTED_VALKEY_VERSION,
         Reason.NODE_ADDRESS_UNKNOWN,

@@ -1,4 +1,4 @@
-"""The ConfigMaps that servers read: valkey.conf, and per server the file with what it announces."""
+"""The ConfigMaps: valkey.conf, per server the file with what it announces, and the names for the DNS inside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from valkey_operator.manifests.metadata import of_cluster, of_node
 
 if TYPE_CHECKING:
     from valkey_operator.core.observed import Cluster
-    from valkey_operator.core.plan import AnnounceFile, ServerConfig
+    from valkey_operator.core.plan import AnnounceFile, DnsSnippet, ServerConfig
     from valkey_operator.manifests.metadata import Manifest
 
 
@@ -31,4 +31,14 @@ def announce_file(cluster: Cluster, wanted: AnnounceFile) -> Manifest:
         "kind": "ConfigMap",
         "metadata": of_node(cluster, name, index=wanted.index, owner_uid=wanted.owner_uid),
         "data": {names.ANNOUNCE_FILE: wanted.text},
+    }
+
+
+def dns_snippet(cluster: Cluster, wanted: DnsSnippet) -> Manifest:
+    """What CoreDNS imports, wherever its administrator puts it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": of_cluster(cluster, names.dns_snippet(cluster.name)),
+        "data": {names.dns_file(cluster.name, cluster.namespace): wanted.text},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from valkey_operator.core import plan
-from valkey_operator.manifests.config import announce_file, server_config
+from valkey_operator.manifests.config import announce_file, dns_snippet, server_config
 from valkey_operator.manifests.pdb import disruption_budget
 from valkey_operator.manifests.pod import pod_labels
 from valkey_operator.manifests.secret import acl_secret, connection_secret, system_secret, tls_secret
@@ -48,6 +48,8 @@ def _body(cluster: Cluster, wanted: plan.Wanted) -> Manifest:  # noqa: C901, PLR
             return workload(cluster, wanted)
         case plan.AnnounceFile():
             return announce_file(cluster, wanted)
+        case plan.DnsSnippet():
+            return dns_snippet(cluster, wanted)
         case plan.PodLabels():
             return pod_labels(cluster, wanted)
         case _:

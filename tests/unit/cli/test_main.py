@@ -19,6 +19,7 @@ def test_help_names_every_option_of_a_run():
         "--lease-namespace",
         "--http-port",
         "--workers",
+        "--cluster-domain",
         "--log-format",
         "--kubeconfig",
     ):

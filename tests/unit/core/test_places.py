@@ -63,7 +63,7 @@ def test_clients_are_told_the_servers_own_port_inside_and_the_announced_one_outs
 
 
 def test_the_cluster_is_known_by_a_short_and_a_full_name():
-    assert places.hosts(observed().cluster) == ("valkey-orders.shop.svc", "valkey-orders.shop.svc.cluster.local")
+    assert places.hosts(observed()) == ("valkey-orders.shop.svc", "valkey-orders.shop.svc.cluster.local")
 
 
 def test_all_nodes_have_names_of_their_own():

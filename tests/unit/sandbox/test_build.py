@@ -15,12 +15,13 @@ require (
 
 
 def test_reads_the_version_that_the_module_requires():
-    assert build.kubernetes_version(GO_MOD) == "1.35.4"
+    assert build.required_version(GO_MOD, module="k8s.io/kubernetes") == "1.35.4"
+    assert build.required_version("require k8s.io/kubernetes v1.35.4\n", module="k8s.io/kubernetes") == "1.35.4"
 
 
 def test_says_so_when_the_module_requires_no_kubernetes():
     with pytest.raises(SandboxError, match=r"go\.mod does not require"):
-        build.kubernetes_version("module other\n")
+        build.required_version("module other\n", module="k8s.io/kubernetes")
 
 
 def test_programs_are_told_their_version():
