@@ -30,7 +30,7 @@ def locked(library):
             return r"9.1.2"
 
 
-@pytest.mark.parametrize(("library", "row"), zip(ALL, ROWS[2:], strict=True), ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.parametrize(("library", "row"), list(zip(ALL, ROWS[2:], strict=True)), ids=lambda value: getattr(value, "name", ""))
 def test_the_page_has_a_row_for_each_library_as_a_run_writes_it(library, row):
     title, version, language, *through, verifies, gap, remark = row.removeprefix("| ").removesuffix(" |").split(" | ")
     assert (title, version, language, remark) == (library.title, locked(library), library.language, library.remark)
