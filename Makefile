@@ -29,7 +29,16 @@ test: check ## everything: check, integration and e2e tests; a sandbox that ran 
 	$(BIN)/sandbox status >/dev/null 2>&1 || trap '$(BIN)/sandbox down' EXIT
 	$(STEP) "a real Kubernetes" $(BIN)/sandbox up
 	$(STEP) "integration tests" $(BIN)/pytest tests/integration
-	$(STEP) "e2e tests" $(BIN)/pytest tests/e2e
+	$(STEP) "e2e tests" $(BIN)/pytest tests/e2e --ignore tests/e2e/clients
+	$(MAKE) --no-print-directory test-clients
+
+.PHONY: test-clients
+test-clients: .venv/ready ## every client library, outside: those whose tools (node and npm; java, javac and mvn) are there
+	$(STEP) "client libraries" $(BIN)/pytest tests/e2e/clients
+
+.PHONY: clients-table
+clients-table: .venv/ready ## the same, and write what it found into docs/clients.md
+	UPDATE=1 $(BIN)/pytest tests/e2e/clients
 
 .PHONY: check
 check: .venv/ready ## format, lint, types, contracts, unit and scenario tests (about a minute)

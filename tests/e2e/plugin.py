@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import go_client, programs
+from . import builds, programs
 
 GO = Path(__file__).parent / "outside" / "go"
 
@@ -93,7 +93,7 @@ def _command(library, code, directory):
         for name in ("go.mod", "go.sum"):
             shutil.copy(GO / name, directory)
         program = directory / "client"
-        go_client.build_in(directory, program)
+        builds.go(directory, program)
         return [str(program)]
     (directory / "client.py").write_text(code)
     return [sys.executable, str(directory / "client.py")]

@@ -4,25 +4,28 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
 from sandbox.home import PROGRAM
 
-from . import go_client
+from . import builds
 
 LIBRARIES = ("valkey-py", "glide", "valkey-go")
 """The client libraries whose applications notice nothing."""
 PROGRAMS = Path(__file__).with_name("outside")
+PYTHON = (sys.executable, "-W", "ignore")
 PODS = "10.245.0.0/16"
 PATIENCE = 60.0  # seconds until a program works
+SETTINGS = {"fresh_every": 0.2, "keys": 400, "warm": 20, "pause": 0.005, "last_round": False}
+"""How a load is: a new client so often (seconds), keys of the long-lived one, its requests until it works, and its pause between two (seconds)."""
 
 
 def python(name: str, *, is_outside: bool, hosts: Path | None = None) -> list[str]:
     """The words that run one of the programs with the project's Python."""
-    return placed([sys.executable, "-W", "ignore", str(PROGRAMS / name)], is_outside=is_outside, hosts=hosts)
+    return placed([*PYTHON, str(PROGRAMS / name)], is_outside=is_outside, hosts=hosts)
 
 
 def placed(command: list[str], *, is_outside: bool, hosts: Path | None) -> list[str]:
@@ -43,14 +46,39 @@ class Running:
         self._report: dict[str, Any] | None = None
 
     def __enter__(self) -> Self:
-        timer = threading.Timer(PATIENCE, self._process.kill)
+        said = self._first_line(PATIENCE, self._process.kill)
+        assert said == "working\n", f"a client program does not work: {said}{self._rest()}"
+        return self
+
+    def in_vain(self, seconds: float) -> dict[str, Any] | None:
+        """Instead of `with`: what it reports if it has not come to work after so many seconds; None where it has."""
+        hangs = threading.Timer(seconds + PATIENCE, self._process.kill)
+        hangs.start()
+        try:
+            said = self._first_line(seconds, self._input.close)
+            if said == "working\n":
+                return None
+            assert said, f"a client program failed: {self._rest()}"
+            report: dict[str, Any] = json.loads(said)
+            return report
+        finally:
+            hangs.cancel()
+            self.__exit__()
+
+    def _first_line(self, seconds: float, give_up: Callable[[], None]) -> str:
+        """What it says first; `give_up` is done after so many seconds of silence."""
+        timer = threading.Timer(seconds, give_up)
         timer.start()
         self._input.write(json.dumps(self._settings) + "\n")
         self._input.flush()
         said = self._output.readline()
         timer.cancel()
-        assert said == "working\n", f"a client program does not work: {said}{self._rest()}"
-        return self
+        return said
+
+    def measure_anew(self) -> None:
+        """From now on gaps are measured."""
+        self._input.write("measure\n")
+        self._input.flush()
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
@@ -78,23 +106,25 @@ def load(
     login: tuple[str, str],
     prefix: str,
     is_outside: bool = True,
-    fresh_every: float | None = 0.2,
     hosts: Path | None = None,
     trust: Path | None = None,
+    **changes: Any,
 ) -> Running:
-    """A load by one of the LIBRARIES; `seeds` are addresses as host:port, `login` a user and its password, `trust` a file with authorities."""
+    """A load by a client library; `seeds` are addresses as host:port, `login` a user and its password, `trust` a file with authorities.
+
+    `changes` are to SETTINGS.
+    """
     settings = {
         "library": library,
         "seeds": [_pair(address) for address in seeds],
         "username": login[0],
         "password": login[1],
         "prefix": prefix,
-        "fresh_every": fresh_every,
         "trust": trust and str(trust),
+        **SETTINGS,
+        **changes,
     }
-    if library == "valkey-go":
-        return Running(placed([str(go_client.program())], is_outside=is_outside, hosts=hosts), settings)
-    return Running(python("load.py", is_outside=is_outside, hosts=hosts), settings)
+    return Running(placed(builds.command(library), is_outside=is_outside, hosts=hosts), settings)
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from e2e import envoy, programs
 from e2e.changing import change_under_load
 from e2e.operators import server_process
 from e2e.secured import pod_names, put
+from e2e.sni import NODES, by_node, places, seeds
 from e2e.waiting import eventually
 
 A = authority("A")
 TLS = {"certificate": {"secretName": "web-cert"}}
-NODES = [(shard, node) for shard in range(3) for node in range(2)]
 BY_NODE = {
     "type": "Ingress",
     "advertisedHost": "{name}-{shard}-{node}.sni.example.com",
@@ -69,30 +69,9 @@ def web(new_cluster, api, outside):
     return make
 
 
-def places(cluster, hosts_of):
-    """Where each of these names should lead, by the name of its Service, once all of them are there."""
-
-    def are_there(found):
-        ips = {item["metadata"]["name"]: item["spec"]["clusterIP"] for item in found}
-        return set(hosts_of.values()) <= ips.keys() and {host: (ips[name], envoy.PORT) for host, name in hosts_of.items()}
-
-    return cluster.api.until(kinds.SERVICE, cluster.namespace, are_there, labels=cluster.labels, what="Services of the router")
-
-
-def by_node(cluster, template="web-{shard}-{node}.sni.example.com"):
-    """A name for each node."""
-    names = {template.format(shard=shard, node=node): f"web-{shard}-{node}" for shard, node in NODES}
-    return places(cluster, names | {"web.sni.example.com": "web"})
-
-
 def by_shard(cluster):
     """A name for each shard."""
     return places(cluster, {f"web-{shard}.sni.example.com": f"web-{shard}" for shard in range(3)})
-
-
-def seeds(cluster):
-    """Where clients begin: at the primaries."""
-    return [shard["address"] for shard in cluster.status()["externalAccess"]["endpoints"]]
 
 
 def test_each_name_leads_to_its_node_and_clients_work_through_failovers(web, router, outside):

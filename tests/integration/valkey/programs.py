@@ -21,17 +21,26 @@ _PREBUILT = {version.rpartition(".")[0]: prebuilt for version, prebuilt in PREBU
 
 def server_program(version: str) -> tuple[str, ...]:
     """How to start the valkey-server of a version: 9.1 (with TLS), 9.0 or 8.1."""
-    home = Home.of(os.environ)
-    place = home.path / "test-servers" / f"valkey-{version}"
     if prebuilt := _PREBUILT.get(version):
+        place = Home.of(os.environ).path / "test-servers" / f"valkey-{version}"
         _once(place, lambda at: uv.install(at, requirements=prebuilt.requirement, python="3.11"))
         program = place / prebuilt.folder / "valkey-server"
         program.chmod(0o755)
         return (str(program),)
+    return _from_debian("valkey-server")
+
+
+def cli_program() -> tuple[str, ...]:
+    """How to start the valkey-cli of 9.1."""
+    return _from_debian("valkey-cli")
+
+
+def _from_debian(name: str) -> tuple[str, ...]:
+    place = Home.of(os.environ).path / "test-servers" / "valkey-9.1"
     _once(place, _unpack_debian)
     libraries = place / "usr/lib/x86_64-linux-gnu"
     paths = ("--library-path", f"{libraries}:{libraries}/systemd")
-    return (str(libraries / "ld-linux-x86-64.so.2"), *paths, str(place / "usr/bin/valkey-server"))
+    return (str(libraries / "ld-linux-x86-64.so.2"), *paths, str(place / "usr/bin" / name))
 
 
 def _unpack_debian(at: Path) -> None:

@@ -1,46 +1,56 @@
-// A load on a cluster by valkey-go, until told to stop: what was asked, what failed, what was lost. Speaks as load.py does and does the same.
+// A load on a cluster by a client library for Go, until told to stop: what was asked, what failed, what was lost. Speaks as load.py does and does the same.
 package main
 
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/valkey-io/valkey-go"
 )
 
 const (
-	slots   = 16384
-	keys    = 400
-	parts   = 3
-	warm    = 20
-	shown   = 20
-	timeout = 5 * time.Second
-	// All requests for a server wait while it is dialled, and nobody answers where a pod has just gone.
-	dialing = time.Second
-	pause   = 5 * time.Millisecond
-	sorry   = 20 * time.Millisecond
+	slots     = 16384
+	parts     = 3
+	shown     = 20
+	timeout   = 5 * time.Second
+	lastRound = 30 * time.Second
+	sorry     = 20 * time.Millisecond
 )
 
+// What a load needs of a library.
+type client interface {
+	set(ctx context.Context, key, value string) error
+	get(ctx context.Context, key string) (string, error) // "" where there is none
+	close()
+}
+
+type library struct {
+	module  string
+	connect func(seeds []string, username, password, ca string) (client, error)
+}
+
+var libraries = map[string]library{"valkey-go": valkeyGo, "go-redis": goRedis}
+
 type settings struct {
+	Library    string   `json:"library"`
 	Seeds      [][2]any `json:"seeds"`
 	Username   string   `json:"username"`
 	Password   string   `json:"password"`
 	Prefix     string   `json:"prefix"`
+	Trust      string   `json:"trust"` // "" without TLS
 	FreshEvery *float64 `json:"fresh_every"`
-	Trust      *string  `json:"trust"`
+	Keys       int      `json:"keys"`
+	Warm       int      `json:"warm"`
+	Pause      float64  `json:"pause"`
+	LastRound  bool     `json:"last_round"`
 }
 
 type report struct {
@@ -51,20 +61,25 @@ type report struct {
 	WorstGap   float64  `json:"worst_gap"` // seconds
 	Clients    int      `json:"clients"`
 	Keys       int      `json:"keys"`
+	Writes     int      `json:"writes"`
+	Reads      int      `json:"reads"`
+	Recovered  *bool    `json:"recovered"`
+	Version    string   `json:"version"`
 }
 
 // What a key may hold: one value, unless a write of it failed. A write that succeeds makes a new one.
 type held struct{ values []string }
 
 type load struct {
-	option   valkey.ClientOption
-	prefix   string
+	settings settings
+	library  library
 	stopping context.Context
 	working  sync.Once
 
 	lock   sync.Mutex // guards what is below
 	report report
-	known  []string // the keys, in the order of their first writes
+	last   time.Time // of the last success
+	known  []string  // the keys, in the order of their first writes
 	mayBe  map[string]*held
 }
 
@@ -85,21 +100,21 @@ func run() error {
 	if err := json.Unmarshal(line, &told); err != nil {
 		return err
 	}
-	option, err := told.option()
-	if err != nil {
-		return err
-	}
 	stopping, stop := context.WithCancel(context.Background())
 	defer stop()
-	l := &load{option: option, prefix: told.Prefix, stopping: stopping, mayBe: map[string]*held{}}
+	l := &load{settings: told, library: libraries[told.Library], stopping: stopping, mayBe: map[string]*held{}}
 	l.report.Complaints, l.report.Lost = []string{}, []string{}
+	l.report.Version = version(l.library.module)
 	var work sync.WaitGroup
 	work.Go(l.steady)
 	if told.FreshEvery != nil {
-		work.Go(func() { l.fresh(time.Duration(*told.FreshEvery * float64(time.Second))) })
+		work.Go(func() { l.fresh(seconds(*told.FreshEvery)) })
 	}
-	if _, err := io.Copy(io.Discard, input); err != nil {
-		return err
+	for {
+		if _, err := input.ReadBytes('\n'); err != nil {
+			break
+		}
+		l.measureAnew()
 	}
 	stop()
 	work.Wait()
@@ -107,82 +122,105 @@ func run() error {
 	return json.NewEncoder(os.Stdout).Encode(l.report)
 }
 
-// With TLS, chain and name are verified.
-func (told settings) option() (valkey.ClientOption, error) {
-	option := valkey.ClientOption{
-		Username:         told.Username,
-		Password:         told.Password,
-		Dialer:           net.Dialer{Timeout: dialing},
-		ConnWriteTimeout: timeout,
-		DisableCache:     true,
+func seconds(number float64) time.Duration { return time.Duration(number * float64(time.Second)) }
+
+// The version of a module that this program is built of.
+func version(module string) string {
+	built, _ := debug.ReadBuildInfo()
+	for _, dependency := range built.Deps {
+		if dependency.Path == module {
+			return dependency.Version[1:]
+		}
 	}
-	for _, seed := range told.Seeds {
-		option.InitAddress = append(option.InitAddress, net.JoinHostPort(fmt.Sprint(seed[0]), fmt.Sprint(seed[1])))
-	}
-	if told.Trust == nil {
-		return option, nil
-	}
-	authorities, err := os.ReadFile(*told.Trust)
-	if err != nil {
-		return option, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(authorities) {
-		return option, errors.New("no certificate in " + *told.Trust)
-	}
-	option.TLSConfig = &tls.Config{RootCAs: pool}
-	return option, nil
+	return ""
 }
 
 // One client for all the time.
 func (l *load) steady() {
-	var client valkey.Client
-	var last time.Time
-	gap := func() {
-		if !last.IsZero() {
-			l.report.WorstGap = max(l.report.WorstGap, time.Since(last).Seconds())
-		}
-	}
+	var c client
+	inARow := 0
 	for number := 0; l.stopping.Err() == nil; number++ {
-		if client == nil {
-			if client = l.connect(); client == nil {
+		if c == nil {
+			if c = l.connect(); c == nil {
 				continue
 			}
 		}
-		if l.writeAndRead(client, fmt.Sprintf("%s:steady:%d", l.prefix, number%keys), strconv.Itoa(number)) {
-			gap()
-			last = time.Now()
+		inARow++
+		if !l.step(c, number) {
+			inARow = 0
 		}
-		if number >= warm {
+		if inARow == l.settings.Warm {
 			l.working.Do(func() { fmt.Println("working") })
 		}
-		time.Sleep(pause)
 	}
-	gap()
-	if client == nil {
+	if c == nil {
 		return
 	}
-	defer client.Close()
+	defer c.close()
+	if l.settings.LastRound {
+		recovered := l.lastRound(c)
+		l.report.Recovered = &recovered
+	}
+	l.noteGap()
 	l.lock.Lock()
 	all := slices.Clone(l.known)
 	l.lock.Unlock()
 	for _, key := range all { // every key has its value in the end
-		l.read(client, key)
+		l.read(c, key)
 	}
+}
+
+func (l *load) step(c client, number int) bool {
+	done := l.writeAndRead(c, fmt.Sprintf("%s:steady:%d", l.settings.Prefix, number%l.settings.Keys), strconv.Itoa(number))
+	if done {
+		l.noteGap()
+		l.lock.Lock()
+		l.last = time.Now()
+		l.lock.Unlock()
+	}
+	time.Sleep(seconds(l.settings.Pause))
+	return done
+}
+
+// Whether every key was written and read in a row.
+func (l *load) lastRound(c client) bool {
+	inARow := 0
+	for deadline := time.Now().Add(lastRound); inARow < l.settings.Keys && time.Now().Before(deadline); {
+		if l.step(c, inARow) {
+			inARow++
+		} else {
+			inARow = 0
+		}
+	}
+	return inARow == l.settings.Keys
+}
+
+func (l *load) noteGap() {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if !l.last.IsZero() {
+		l.report.WorstGap = max(l.report.WorstGap, time.Since(l.last).Seconds())
+	}
+}
+
+func (l *load) measureAnew() {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.report.WorstGap, l.last = 0, time.Now()
 }
 
 // A new client each time, which asks every part of the cluster.
 func (l *load) fresh(every time.Duration) {
 	for number := 0; l.stopping.Err() == nil; number++ {
 		next := time.After(every)
-		if client := l.connect(); client != nil {
+		if c := l.connect(); c != nil {
 			l.lock.Lock()
 			l.report.Clients++
 			l.lock.Unlock()
 			for part := range parts {
-				l.writeAndRead(client, l.keyOf(client, number, part), strconv.Itoa(number))
+				l.writeAndRead(c, l.keyOf(number, part), strconv.Itoa(number))
 			}
-			client.Close()
+			c.close()
 		}
 		select {
 		case <-next:
@@ -192,27 +230,46 @@ func (l *load) fresh(every time.Duration) {
 }
 
 // A key whose slot lies in that one of three equal parts of all slots.
-func (l *load) keyOf(client valkey.Client, number, part int) string {
+func (l *load) keyOf(number, part int) string {
 	for {
-		key := fmt.Sprintf("%s:fresh:%d:%d", l.prefix, number, rand.IntN(1e9))
-		command := client.B().Get().Key(key).Build()
-		if int(command.Slot())*parts/slots == part {
+		key := fmt.Sprintf("%s:fresh:%d:%d", l.settings.Prefix, number, rand.IntN(1e9))
+		if slotOf(key)*parts/slots == part {
 			return key
 		}
 	}
 }
 
-func (l *load) connect() valkey.Client {
-	var client valkey.Client
-	l.attempt("connect", func(context.Context) (err error) {
-		client, err = valkey.NewClient(l.option)
-		return err
-	})
-	return client
+// CRC16 (XMODEM) of the key, which has no hash tag.
+func slotOf(key string) int {
+	sum := uint16(0)
+	for _, letter := range []byte(key) {
+		sum ^= uint16(letter) << 8
+		for range 8 {
+			if sum&0x8000 != 0 {
+				sum = sum<<1 ^ 0x1021
+			} else {
+				sum <<= 1
+			}
+		}
+	}
+	return int(sum % slots)
 }
 
-// Whether the read succeeded; half of the time it is of another key.
-func (l *load) writeAndRead(client valkey.Client, key, value string) bool {
+func (l *load) connect() client {
+	var seeds []string
+	for _, seed := range l.settings.Seeds {
+		seeds = append(seeds, net.JoinHostPort(fmt.Sprint(seed[0]), fmt.Sprint(seed[1])))
+	}
+	var c client
+	l.attempt("connect", func(context.Context) (err error) {
+		c, err = l.library.connect(seeds, l.settings.Username, l.settings.Password, l.settings.Trust)
+		return err
+	})
+	return c
+}
+
+// Whether both succeeded; half of the time the read is of another key.
+func (l *load) writeAndRead(c client, key, value string) bool {
 	l.lock.Lock()
 	if l.mayBe[key] == nil {
 		l.mayBe[key] = &held{values: []string{""}}
@@ -225,30 +282,31 @@ func (l *load) writeAndRead(client valkey.Client, key, value string) bool {
 	}
 	l.lock.Unlock()
 	written := l.attempt("set "+key, func(ctx context.Context) error {
-		return client.Do(ctx, client.B().Set().Key(key).Value(value).Build()).Error()
+		return c.set(ctx, key, value)
 	})
 	if written {
 		l.lock.Lock()
 		l.mayBe[key] = &held{values: []string{value}}
+		l.report.Writes++
 		l.lock.Unlock()
 	}
-	return l.read(client, other)
+	return l.read(c, other) && written
 }
 
-func (l *load) read(client valkey.Client, key string) bool {
+func (l *load) read(c client, key string) bool {
 	l.lock.Lock()
 	before := l.mayBe[key]
 	l.lock.Unlock()
 	var value string
 	done := l.attempt("get "+key, func(ctx context.Context) (err error) {
-		value, err = client.Do(ctx, client.B().Get().Key(key).Build()).ToString()
-		if valkey.IsValkeyNil(err) {
-			return nil
-		}
+		value, err = c.get(ctx, key)
 		return err
 	})
 	l.lock.Lock()
 	defer l.lock.Unlock()
+	if done {
+		l.report.Reads++
+	}
 	if done && l.mayBe[key] == before && !slices.Contains(before.values, value) { // nobody wrote it meanwhile
 		l.report.Lost = append(l.report.Lost, fmt.Sprintf("%s: %q instead of %q", key, value, before.values))
 	}

@@ -1,11 +1,13 @@
 """A load on a cluster, by a client library, until told to stop: what was asked, what failed, what was lost.
 
-Reads its settings as one line of JSON, says "working" once requests to all shards have succeeded, ends with its input and prints its report as JSON.
-A long-lived client writes and reads some hundred times a second; new ones come every `fresh_every` seconds, write and read on every shard and go.
+Reads its settings as one line of JSON, says "working" once `warm` pairs in a row have succeeded, ends with its input and prints its report as JSON.
+Another line of input has it measure gaps anew. A long-lived client writes and reads one key after the other with a `pause` between them; new ones come
+every `fresh_every` seconds, write and read on every shard and go. With `last_round` it ends when every key has been written and read once more without a failure.
 """
 
 import asyncio
 import contextlib
+import importlib
 import json
 import logging
 import random
@@ -13,97 +15,13 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib.metadata import version
 
-from glide import (
-    AdvancedGlideClusterClientConfiguration,
-    GlideClusterClient,
-    GlideClusterClientConfiguration,
-    Logger,
-    LogLevel,
-    NodeAddress,
-    ServerCredentials,
-    TlsAdvancedConfiguration,
-)
-from valkey.cluster import ClusterNode, ValkeyCluster
 from valkey.crc import key_slot
 
 SLOTS = 16384
-KEYS = 400
-TIMEOUT = 5.0  # seconds
-PAUSE = 0.005  # seconds
 SHOWN = 20
-
-
-class ValkeyPy:
-    """valkey-py's synchronous cluster client."""
-
-    @classmethod
-    async def connect(cls, settings):
-        return cls(await asyncio.to_thread(cls._client, settings))
-
-    @staticmethod
-    def _client(settings):
-        nodes = [ClusterNode(host, port) for host, port in settings["seeds"]]
-        return ValkeyCluster(
-            startup_nodes=nodes,
-            username=settings["username"],
-            password=settings["password"],
-            socket_timeout=TIMEOUT,
-            socket_connect_timeout=TIMEOUT,
-            decode_responses=True,
-            **({"ssl": True, "ssl_ca_certs": settings["trust"]} if settings["trust"] else {}),
-        )
-
-    def __init__(self, client):
-        self._sync = client
-
-    async def set(self, key, value):
-        await asyncio.to_thread(self._sync.set, key, value)
-
-    async def get(self, key):
-        return await asyncio.to_thread(self._sync.get, key)
-
-    async def close(self):
-        await asyncio.to_thread(self._sync.close)
-
-
-class Glide:
-    """valkey-glide's client."""
-
-    @classmethod
-    async def connect(cls, settings):
-        configuration = GlideClusterClientConfiguration(
-            [NodeAddress(host, port) for host, port in settings["seeds"]],
-            credentials=ServerCredentials(settings["password"], settings["username"]),
-            request_timeout=int(TIMEOUT * 1000),
-            **Glide._secured(settings["trust"]),
-        )
-        return cls(await GlideClusterClient.create(configuration))
-
-    @staticmethod
-    def _secured(trust):
-        """It verifies chain and name."""
-        if not trust:
-            return {}
-        secured = TlsAdvancedConfiguration(root_pem_cacerts=Path(trust).read_bytes())
-        return {"use_tls": True, "advanced_config": AdvancedGlideClusterClientConfiguration(tls_config=secured)}
-
-    def __init__(self, client):
-        self._client = client
-
-    async def set(self, key, value):
-        await self._client.set(key, value)
-
-    async def get(self, key):
-        value = await self._client.get(key)
-        return value.decode() if value is not None else None
-
-    async def close(self):
-        await self._client.close()
-
-
-LIBRARIES = {"valkey-py": ValkeyPy, "glide": Glide}
+LAST_ROUND = 30.0  # seconds
 
 
 @dataclass(slots=True)
@@ -117,35 +35,59 @@ class Load:
     lost: list = field(default_factory=list)
     worst_gap: float = 0.0
     clients: int = 0
+    writes: int = 0
+    reads: int = 0
+    recovered: bool | None = None
+    last_success: float | None = None
     may_be: dict = field(default_factory=dict)  # for each key the values that it may have: one, unless a write of it failed
     working: asyncio.Event = field(default_factory=asyncio.Event)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def library(self):
-        return LIBRARIES[self.settings["library"]]
+        return importlib.import_module(f"libraries.{self.settings['library'].replace('-', '_')}")
+
+    def connect(self):
+        told = self.settings
+        return self.library().Client.connect(told["seeds"], told["username"], told["password"], told["trust"])
 
     async def steady(self):
         """One client for all the time."""
-        client = None
-        last_success = None
+        client, in_a_row = None, 0
         for number in self._numbers():
-            key = f"{self.settings['prefix']}:steady:{number % KEYS}"
-            if client is None and (client := await self._attempt(self.library().connect(self.settings), "connect")) is None:
+            if client is None and (client := await self._attempt(self.connect(), "connect")) is None:
                 continue
-            done = await self._write_and_read(client, key, str(number))
-            now = time.monotonic()
-            if done:
-                if last_success is not None:
-                    self.worst_gap = max(self.worst_gap, now - last_success)
-                last_success = now
-            if number >= 20:
+            in_a_row = in_a_row + 1 if await self._steady_step(client, number) else 0
+            if in_a_row == self.settings["warm"]:
                 self.working.set()
-            await asyncio.sleep(PAUSE)
-        if last_success is not None:
-            self.worst_gap = max(self.worst_gap, time.monotonic() - last_success)
         if client is not None:
+            if self.settings["last_round"]:
+                self.recovered = await self._last_round(client)
+            self._note_gap()
             await self._check_all(client)
             await client.close()
+
+    async def _steady_step(self, client, number):
+        done = await self._write_and_read(client, f"{self.settings['prefix']}:steady:{number % self.settings['keys']}", str(number))
+        if done:
+            self._note_gap()
+            self.last_success = time.monotonic()
+        await asyncio.sleep(self.settings["pause"])
+        return done
+
+    def _note_gap(self):
+        if self.last_success is not None:
+            self.worst_gap = max(self.worst_gap, time.monotonic() - self.last_success)
+
+    def measure_anew(self):
+        self.worst_gap, self.last_success = 0.0, time.monotonic()
+
+    async def _last_round(self, client):
+        """Whether every key was written and read in a row."""
+        deadline = time.monotonic() + LAST_ROUND
+        in_a_row = 0
+        while in_a_row < self.settings["keys"] and time.monotonic() < deadline:
+            in_a_row = in_a_row + 1 if await self._steady_step(client, in_a_row) else 0
+        return in_a_row == self.settings["keys"]
 
     async def _check_all(self, client):
         """Every key has its value in the end."""
@@ -156,7 +98,7 @@ class Load:
         """A new client each time."""
         for number in self._numbers():
             began = time.monotonic()
-            client = await self._attempt(self.library().connect(self.settings), "connect")
+            client = await self._attempt(self.connect(), "connect")
             if client is not None:
                 self.clients += 1
                 for key in self._keys_of_all_parts(number):
@@ -183,15 +125,19 @@ class Load:
 
     async def _write_and_read(self, client, key, value):
         self.may_be.setdefault(key, [None]).append(value)
+        written = False
         if await self._attempt(client.set(key, value), f"set {key}") is not None:
             self.may_be[key] = [value]
+            self.writes += 1
+            written = True
         other = random.choice(list(self.may_be)) if random.random() < 0.5 else key
         found = await self._attempt(self._read(client, other), f"get {other}")
-        return found is not None
+        return written and found is not None
 
     async def _read(self, client, key):
         before = self.may_be[key]
         value = await client.get(key)
+        self.reads += 1
         if self.may_be[key] is before and value not in before:  # nobody wrote it meanwhile
             self.lost.append(f"{key}: {value} instead of {before}")
         return True
@@ -213,9 +159,9 @@ class Load:
         work = [asyncio.create_task(self.steady())]
         if self.settings["fresh_every"]:
             work.append(asyncio.create_task(self.fresh(self.settings["fresh_every"])))
-        lines = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
         telling = asyncio.create_task(self._tell_working())
-        await lines
+        while await asyncio.to_thread(sys.stdin.readline):
+            self.measure_anew()
         self.stopping.set()
         await asyncio.gather(*work)
         telling.cancel()
@@ -225,8 +171,12 @@ class Load:
         print("working", flush=True)  # noqa: T201
 
     def report(self):
-        names = ("requests", "failures", "complaints", "lost", "worst_gap", "clients")
-        return {name: getattr(self, name) for name in names} | {"keys": len(self.may_be)}
+        names = ("requests", "failures", "complaints", "lost", "worst_gap", "clients", "writes", "reads", "recovered")
+        return {name: getattr(self, name) for name in names} | {"keys": len(self.may_be), "version": self._version()}
+
+    def _version(self):
+        library = self.library()
+        return library.version() if hasattr(library, "version") else version(library.PACKAGE)
 
 
 async def main():
@@ -237,5 +187,4 @@ async def main():
 
 
 logging.disable(logging.CRITICAL)  # libraries log what they repair by themselves
-Logger.set_logger_config(LogLevel.OFF)
 asyncio.run(main())
