@@ -107,6 +107,7 @@ class Eyes:
             servers={},
             tls=await self._tls(cluster, secrets.get(names.tls_secret(cluster.name))),
             claims=self._claims(cluster),
+            routing=mirror.routing.routing(cluster),
         )
 
     def _claims(self, cluster: Cluster) -> Mapping[str, str]:
