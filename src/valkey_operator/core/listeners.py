@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from valkey_operator.core import names
-from valkey_operator.core.ports import free
+from valkey_operator.core.ports import free, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,17 +26,21 @@ def listener_ports(observed: Observed) -> Mapping[str, int]:
     """Of the Service of all shards and of each node's Service: the port of the listener that leads to it.
 
     What its route has already; else the lowest from `advertisedPort` up that no other route on these Gateways uses, nor a listener of another
-    protocol. A route that another one, which is older, has come before moves on, as long as nobody was told of it.
+    protocol. A route that another one, which is older, has come before moves on, as long as nobody was told of it. One that somebody deleted
+    comes back at the port that was told.
     """
     told = _told(observed)
     used = _used(observed)
-    live = {route.name: port for route in observed.routing.routes if (port := _port(observed.cluster, route))}
-    first = {route.name: (route.created, route.namespace, route.name) for route in observed.routing.routes}
-    found = {
-        name: live[name]
-        for name in _services(observed.cluster)
-        if name in live and (live[name] in told or used.get(live[name], first[name]) >= first[name])
-    }
+    found = {}
+    live = {route.name: (port, route) for route in observed.routing.routes if (port := _port(observed.cluster, route))}
+    for name in _services(observed.cluster):
+        if name in live:
+            port, route = live[name]
+            first = (route.created, route.namespace, route.name)
+            if told.get(name) == port or used.get(port, first) >= first:
+                found[name] = port
+        elif name in told and told[name] in _service_ports(observed, name) - set(used):
+            found[name] = told[name]
     taken = set(used) | set(found.values())
     for name in _services(observed.cluster):
         if name not in found:
@@ -86,9 +90,19 @@ def _used(observed: Observed) -> dict[int, tuple[str, str, str]]:
     return used
 
 
-def _told(observed: Observed) -> set[int]:
-    """The ports that clients were told of."""
-    told = {record.announce.port for record in observed.records.values() if record.announce is not None}
+def _service_ports(observed: Observed, service: str) -> set[int]:
+    """The ports that a Service has for a listener."""
+    live = observed.services.get(service)
+    return {port.port for port in live.ports if kind_of(port.name) == "tcp"} if live is not None else set()
+
+
+def _told(observed: Observed) -> dict[str, int]:
+    """Of each Service: the port that clients were told of."""
+    told = {
+        names.node_service(observed.cluster.name, index): record.announce.port
+        for index, record in observed.records.items()
+        if record.announce is not None
+    }
     status = observed.cluster.status.external_access
     begin = status.bootstrap.addresses if status is not None and status.bootstrap is not None else ()
-    return told | {int(address.rpartition(":")[2]) for address in begin}
+    return told | {names.bootstrap_service(observed.cluster.name): int(address.rpartition(":")[2]) for address in begin}
