@@ -85,10 +85,9 @@ def _listener(reference: Mapping[str, Any], namespace: str) -> observed.Listener
 
 def _of_gateway(obj: Object, parent: observed.ListenerRef, told: Iterable[Mapping[str, Any]]) -> observed.Verdict:
     """What the Gateway says of the route as it is now: both that it takes it, and that it found its Service."""
-    who = f"Gateway {parent.gateway}" + (f" port {parent.port}" if parent.port else "")
     namespace = obj["metadata"]["namespace"]
     mine = next((each for each in told if _listener(each["parentRef"], namespace) == parent), {})
-    return _verdict(who, mine, wanted=("Accepted", "ResolvedRefs"), generation=obj["metadata"].get("generation", 0))
+    return _verdict(parent.text, mine, wanted=("Accepted", "ResolvedRefs"), generation=obj["metadata"].get("generation", 0))
 
 
 def _verdict(parent: str, told: Mapping[str, Any], *, wanted: tuple[str, ...], generation: int = 0) -> observed.Verdict:

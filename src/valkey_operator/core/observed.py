@@ -184,6 +184,11 @@ class ListenerRef:
         """`namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def text(self) -> str:
+        """As sentences name it."""
+        return f"Gateway {self.gateway}" + (f" port {self.port}" if self.port else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Route:

@@ -100,6 +100,9 @@ def _refused(observed: Observed, wanted: Routes, service: str) -> Missing | None
     host = _host_of(observed, service)
     if wanted.kind is not RouteKind.TCP_ROUTE and host not in route.hosts:
         return _missing(f"{kind} {service} does not lead {host} yet")
+    elsewhere = [parent for parent in _parents(observed, wanted, service) if parent not in route.parents]
+    if elsewhere:
+        return _missing(f"{kind} {service} does not attach to {', '.join(parent.text for parent in elsewhere)} yet")
     words = [_words(route, verdict, host or "") for verdict in route.verdicts if verdict.accepted is not True]
     return _missing("; ".join(words)) if words else None
 
@@ -137,18 +140,18 @@ def _routes(observed: Observed, services: Sequence[ExternalService]) -> Iterator
             role=service.role,
             shard=service.shard,
             hosts=(host,) if host is not None and wanted.kind is not RouteKind.TCP_ROUTE else (),
-            parents=_parents(observed, wanted, service),
+            parents=_parents(observed, wanted, service.name),
             port=service.ports[0],
             ingress_class=wanted.ingress_class_name,
             annotations=_annotations(cluster, wanted, service),
         )
 
 
-def _parents(observed: Observed, wanted: Routes, service: ExternalService) -> tuple[ListenerRef, ...]:
+def _parents(observed: Observed, wanted: Routes, service: str) -> tuple[ListenerRef, ...]:
     if wanted.kind not in GATEWAY_KINDS:
         return ()
     by_port = wanted.kind is RouteKind.TCP_ROUTE
-    number = listeners.listener_ports(observed).get(service.name, 0) if by_port else 0
+    number = listeners.listener_ports(observed).get(service, 0) if by_port else 0
     return tuple(
         ListenerRef(
             parent.namespace or observed.cluster.namespace, parent.name, parent.section_name or "", number or parent.port or 0
