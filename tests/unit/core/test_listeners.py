@@ -174,5 +174,3 @@ def test_a_gateway_is_in_the_clusters_namespace_unless_it_says_another_and_count
     access = {**BY_PORT, "routes": {"kind": "TCPRoute", "parentRefs": parents}}
     assert gateways(observed(access, answering=False).cluster) == ("shop/own", "gateways/public")
     assert gateways(observed({"type": "NodePort"}).cluster) == ()
-
-
