@@ -94,9 +94,9 @@ def _verdict(parent: str, told: Mapping[str, Any], *, wanted: tuple[str, ...], g
     conditions = {
         each["type"]: each for each in told.get("conditions") or () if each.get("observedGeneration", generation) >= generation
     }
-    if any(type_ not in conditions for type_ in wanted):
+    refused = list(_refusals(conditions[type_] for type_ in wanted if type_ in conditions))
+    if not refused and any(type_ not in conditions for type_ in wanted):
         return observed.Verdict(parent, None)
-    refused = list(_refusals(conditions[type_] for type_ in wanted))
     return observed.Verdict(parent, accepted=not refused, message="; ".join(refused))
 
 

@@ -187,7 +187,8 @@ class ListenerRef:
     @property
     def text(self) -> str:
         """As sentences name it."""
-        return f"Gateway {self.gateway}" + (f" port {self.port}" if self.port else "")
+        section = f" listener {self.section}" if self.section else ""
+        return f"Gateway {self.gateway}{section}" + (f" port {self.port}" if self.port else "")
 
 
 @dataclass(frozen=True, slots=True)

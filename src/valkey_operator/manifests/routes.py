@@ -51,10 +51,16 @@ def _parent(parent: ListenerRef) -> Manifest:
 
 
 def _ingress(wanted: ExternalRoute) -> Manifest:
-    backend = {"service": {"name": wanted.name, "port": {"number": wanted.port.port}}}
-    paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
-    spec: Manifest = {"rules": [{"host": host, "http": {"paths": paths}} for host in wanted.hosts]}
+    spec: Manifest = {"rules": [{"host": host, "http": {"paths": [_path(wanted)]}} for host in wanted.hosts]}
     return {"ingressClassName": wanted.ingress_class, **spec} if wanted.ingress_class is not None else spec
+
+
+def _path(wanted: ExternalRoute) -> Manifest:
+    return {
+        "path": "/",
+        "pathType": "Prefix",
+        "backend": {"service": {"name": wanted.name, "port": {"number": wanted.port.port}}},
+    }
 
 
 def _openshift_route(wanted: ExternalRoute) -> Manifest:

@@ -150,16 +150,20 @@ def test_routes_that_are_not_accepted_are_all_told():
 def test_what_keeps_all_routes_from_leading_anywhere_is_told_once():
     assert lack(named(routing=routing(served={}))) == (
         "RouteNotAccepted",
-        "Kubernetes does not serve TLSRoute, or the operator may not see that it does: install the CRDs that it comes from, or choose "
-        "another spec.externalAccess.routes.kind",
+        (
+            "Kubernetes does not serve TLSRoute, or the operator may not see that it does: install the CRDs that it comes from, or choose "
+            "another spec.externalAccess.routes.kind"
+        ),
     )
 
 
 def test_the_route_to_all_shards_is_told_once_nodes_are_announced():
     assert lack(named(*but("orders", NOT_ALLOWED), told=NAMES)) == (
         "RouteNotAccepted",
-        "Gateway gateways/public does not accept TLSRoute orders (NotAllowedByListeners): let a listener's allowedRoutes admit the cluster's "
-        "namespace and kind TLSRoute",
+        (
+            "Gateway gateways/public does not accept TLSRoute orders (NotAllowedByListeners): let a listener's allowedRoutes admit the cluster's "
+            "namespace and kind TLSRoute"
+        ),
     )
     assert lack(named(told=NAMES)) is None
 

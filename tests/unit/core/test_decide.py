@@ -130,8 +130,10 @@ def test_the_condition_tells_which_route_is_not_accepted_and_what_to_do():
     assert (condition.status, condition.reason, condition.message) == (
         "False",
         "RouteNotAccepted",
-        "Gateway gateways/public does not accept TLSRoute orders-2-0 (NotAllowedByListeners): let a listener's allowedRoutes admit the "
-        "cluster's namespace and kind TLSRoute",
+        (
+            "Gateway gateways/public does not accept TLSRoute orders-2-0 (NotAllowedByListeners): let a listener's allowedRoutes admit the "
+            "cluster's namespace and kind TLSRoute"
+        ),
     )
 
 

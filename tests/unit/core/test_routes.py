@@ -218,8 +218,10 @@ def test_a_kind_that_is_not_served(kind):
     seen = observed(of(kind, **parents), routing=routing(served={"Ingress": KINDS["Ingress"]}))
     assert said(seen) == (
         "RouteNotAccepted",
-        f"Kubernetes does not serve {kind}, or the operator may not see that it does: install the CRDs that it comes from, "
-        "or choose another spec.externalAccess.routes.kind",
+        (
+            f"Kubernetes does not serve {kind}, or the operator may not see that it does: install the CRDs that it comes from, "
+            "or choose another spec.externalAccess.routes.kind"
+        ),
     )
 
 
