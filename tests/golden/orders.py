@@ -9,7 +9,7 @@ from valkey_operator.api.status import ClusterStatus
 from valkey_operator.core import plan
 from valkey_operator.core.certificates import Files
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import Announcement, Balancing, Cluster, Passwords
+from valkey_operator.core.observed import Announcement, Balancing, Cluster, ListenerRef, Passwords
 
 NODE = NodeIndex(1, 0)
 NODE_UID = "7d3c8f0e-0a55-4c0e-9f5e-0d1c7a1b1100"
@@ -62,6 +62,49 @@ WANTED: dict[str, plan.Wanted] = {
             load_balancer_class="example.com/balancer", source_ranges=("203.0.113.0/24",), allocate_node_ports=False
         ),
         ip_families=("IPv4",),
+    ),
+    "tls-route": plan.ExternalRoute(
+        kind="TLSRoute",
+        api_version="gateway.networking.k8s.io/v1",
+        name="orders-1-0",
+        role=plan.ServiceRole.NODE,
+        shard=1,
+        hosts=("orders-1-0.example.com", "orders-1-0.old.example.com"),
+        parents=(
+            ListenerRef("gateways", "public"),
+            ListenerRef("gateways", "private", section="valkey"),
+            ListenerRef("gateways", "more", port=6380),
+        ),
+        port=plan.ServicePort(name="sni-0", port=6380, target=6379),
+        annotations={"example.com/team": "checkout"},
+    ),
+    "tcp-route": plan.ExternalRoute(
+        kind="TCPRoute",
+        api_version="gateway.networking.k8s.io/v1alpha2",
+        name="orders",
+        role=plan.ServiceRole.BOOTSTRAP,
+        parents=(ListenerRef("gateways", "public", port=6380),),
+        port=plan.ServicePort(name="tcp-bootstrap", port=6380, target=6379),
+    ),
+    "ingress": plan.ExternalRoute(
+        kind="Ingress",
+        api_version="networking.k8s.io/v1",
+        name="orders-1",
+        role=plan.ServiceRole.SHARD,
+        shard=1,
+        hosts=("orders-1.example.com", "orders-1.old.example.com"),
+        port=plan.ServicePort(name="sni-shard", port=443, target=6379),
+        ingress_class="haproxy",
+        annotations={"haproxy.org/ssl-passthrough": "yes", "example.com/team": "checkout"},
+    ),
+    "openshift-route": plan.ExternalRoute(
+        kind="Route",
+        api_version="route.openshift.io/v1",
+        name="orders-1-0",
+        role=plan.ServiceRole.NODE,
+        shard=1,
+        hosts=("orders-1-0.example.com",),
+        port=plan.ServicePort(name="sni-0", port=443, target=6379),
     ),
     "disruption-budget": plan.DisruptionBudget(),
     "system-secret": plan.SystemSecret(

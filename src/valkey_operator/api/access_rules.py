@@ -68,6 +68,15 @@ def _is(access: Any, *types: str) -> bool:  # noqa: ANN401  # as above
     return _has(access, "type") and access.type in types
 
 
+_BY_NAME = "self.type == 'Ingress' && !(has(self.routes) && self.routes.kind == 'TCPRoute')"
+"""CEL: whether names in the TLS handshake tell nodes apart."""
+
+
+def _by_name(access: Any) -> bool:  # noqa: ANN401  # as above
+    """The twin of `_BY_NAME`."""
+    return _is(access, "Ingress") and not access.by_port
+
+
 def _goes_with(type_: str, field: str) -> Rule:
     """The field goes with one type alone; while no type is written it may stay."""
     return Rule(
@@ -83,12 +92,12 @@ def _no_address(field: str) -> Rule:
     """SNI carries names alone, and a template of numbers, such as 10.0.0.{shard}, renders to addresses."""
     sample = f"self.{field}.replace('{{shard}}', '0').replace('{{node}}', '0')"
     return Rule(
-        cel=f"!has(self.{field}) || !has(self.type) || self.type != 'Ingress' || !isIP({sample})",
+        cel=f"!has(self.{field}) || !has(self.type) || !({_BY_NAME}) || !isIP({sample})",
         message="must be a host name with type Ingress, since a TLS handshake names no IP address (SNI)",
         holds=lambda access: (
             not (
                 _has(access, field)
-                and _is(access, "Ingress")
+                and _by_name(access)
                 and template.is_ipv4(template.render(getattr(access, to_snake(field)), name="a", namespace="a", shard=0, node=0))
             )
         ),
@@ -116,13 +125,14 @@ _TYPE_RULES = (
     _goes_with("LoadBalancer", "loadBalancerClass"),
     _goes_with("LoadBalancer", "loadBalancerSourceRanges"),
     _goes_with("LoadBalancer", "allocateLoadBalancerNodePorts"),
+    _goes_with("Ingress", "routes"),
 )
 
 _HOST_RULES = (
     Rule(
-        cel="!self.enabled || !has(self.type) || self.type != 'Ingress' || has(self.advertisedHost)",
+        cel=f"!self.enabled || !has(self.type) || !({_BY_NAME}) || has(self.advertisedHost)",
         message="with type Ingress it is the host that leads to a node: set it, for example to {name}-{shard}-{node}.example.com",
-        holds=lambda access: not access.enabled or not _is(access, "Ingress") or _has(access, "advertisedHost"),
+        holds=lambda access: not access.enabled or not _by_name(access) or _has(access, "advertisedHost"),
         field_path=".advertisedHost",
         reason="FieldValueRequired",
     ),
@@ -131,7 +141,7 @@ _HOST_RULES = (
     Rule(
         cel=(
             "!has(self.bootstrapHost) || !has(self.advertisedHost) || self.bootstrapHost != self.advertisedHost || !has(self.type)"
-            " || self.type == 'NodePort' || (has(self.loadBalancerScope) && self.loadBalancerScope == 'Cluster')"
+            f" || (self.type != 'LoadBalancer' && !({_BY_NAME})) || (has(self.loadBalancerScope) && self.loadBalancerScope == 'Cluster')"
         ),
         message=(
             "cannot be advertisedHost as well, since another Service, which serves the same port, is behind it: choose another name, "
@@ -140,10 +150,24 @@ _HOST_RULES = (
         holds=lambda access: (
             not _has(access, "bootstrapHost")
             or access.bootstrap_host != access.advertised_host
-            or not _is(access, "Ingress", "LoadBalancer")
+            or not (_is(access, "LoadBalancer") or _by_name(access))
             or access.load_balancer_scope == "Cluster"
         ),
         field_path=".bootstrapHost",
+    ),
+    Rule(
+        cel=(
+            f"!self.enabled || !has(self.type) || !has(self.routes) || !({_BY_NAME}) || has(self.bootstrapHost)"
+            " || (has(self.bootstrapService) && !self.bootstrapService)"
+        ),
+        message="routes go by name, and clients begin at one of their own: set it, for example to {name}.example.com, or bootstrapService to false",
+        holds=lambda access: (
+            not (access.enabled and _has(access, "routes") and _by_name(access))
+            or _has(access, "bootstrapHost")
+            or not access.bootstrap_service
+        ),
+        field_path=".bootstrapHost",
+        reason="FieldValueRequired",
     ),
     Rule(
         cel="!has(self.bootstrapHost) || !has(self.bootstrapService) || self.bootstrapService",

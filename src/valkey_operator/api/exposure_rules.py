@@ -23,6 +23,10 @@ def _of_type(type_: str) -> str:
     return f"has({_ACCESS}) && has({_ACCESS}.type) && {_ACCESS}.type == '{type_}'"
 
 
+_BY_PORT = f"has({_ACCESS}.routes) && {_ACCESS}.routes.kind == 'TCPRoute'"
+"""CEL: whether, with type Ingress, ports tell nodes apart."""
+
+
 def _is(spec: Any, type_: str) -> bool:  # noqa: ANN401  # the spec's class is made of this module's
     """The twin of `_of_type`."""
     access = spec.external_access
@@ -34,13 +38,19 @@ def _needs(
 ) -> Rule:
     """The template must have the placeholder where there are several to tell apart, once such external access is on."""
     listed = ", ".join(f"'{scope}'" for scope in scopes)
-    asked = f"{_of_type(type_)} && {_ACCESS}.enabled && has({_HOST}) && {_SEVERAL[placeholder]} && {_SCOPE} in [{listed}]"
+    by_port = f" && !({_BY_PORT})" if type_ == "Ingress" else ""
+    asked = f"{_of_type(type_)}{by_port} && {_ACCESS}.enabled && has({_HOST}) && {_SEVERAL[placeholder]} && {_SCOPE} in [{listed}]"
 
     def holds(spec: Any) -> bool:  # noqa: ANN401  # as above
         access = spec.external_access
         several = spec.shards > 1 if placeholder == "shard" else spec.replicas > 0
         if not (
-            _is(spec, type_) and access.enabled and access.advertised_host and several and access.load_balancer_scope in scopes
+            _is(spec, type_)
+            and not access.by_port
+            and access.enabled
+            and access.advertised_host
+            and several
+            and access.load_balancer_scope in scopes
         ):
             return True
         return placeholder in template.placeholders(access.advertised_host)
@@ -60,9 +70,11 @@ def _last_port(spec: Any) -> int:  # noqa: ANN401  # as above
 
 
 INGRESS_NEEDS_TLS = Rule(
-    cel=f"!({_of_type('Ingress')} && {_ACCESS}.enabled) || has(self.tls)",
+    cel=f"!({_of_type('Ingress')} && !({_BY_PORT}) && {_ACCESS}.enabled) || has(self.tls)",
     message="with type Ingress routes go by the name in the TLS handshake (SNI): set it, or choose type LoadBalancer or NodePort",
-    holds=lambda spec: not (_is(spec, "Ingress") and spec.external_access.enabled) or spec.is_set("tls"),
+    holds=lambda spec: (
+        not (_is(spec, "Ingress") and not spec.external_access.by_port and spec.external_access.enabled) or spec.is_set("tls")
+    ),
     field_path=".tls",
     reason="FieldValueRequired",
 )

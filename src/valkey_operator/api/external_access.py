@@ -10,10 +10,12 @@ from pydantic import Field
 from valkey_operator.api.access_rules import ACCESS_RULES, BALANCER_CLASS, SOURCE_RANGE, distinct
 from valkey_operator.api.model import Model
 from valkey_operator.api.port_rules import LAST_PORT
+from valkey_operator.api.routes import RouteKind, Routes
 from valkey_operator.api.rule import ATOMIC, INT32, STORED_DEFAULT, Rule
 from valkey_operator.api.template_rules import AnnotationTemplates, ClusterHost, NodeHost
 
 DEFAULT_PORT = 6380
+HTTPS_PORT = 443
 
 Port = Annotated[int, Field(ge=1, le=LAST_PORT), INT32]
 
@@ -111,8 +113,8 @@ class ExternalAccess(Model):
 
     type: ExternalAccessType = ExternalAccessType.NODE_PORT
     """How connections come in; required when enabled. Ingress: a router that goes by the name in the TLS handshake (SNI) passes
-    connections on, to one ClusterIP Service per shard, one per node where advertisedHost has {node}, and one for all shards; whoever
-    runs the router makes the routes. LoadBalancer: Services of type LoadBalancer, how many says loadBalancerScope. NodePort: one
+    connections on, to one ClusterIP Service per shard, one per node where advertisedHost has {node}, and one for all shards; the operator
+    makes the routes where routes says so, else whoever runs the router does. LoadBalancer: Services of type LoadBalancer, how many says loadBalancerScope. NodePort: one
     Service of type NodePort per shard with a port per node, and one for all shards; clients dial Kubernetes nodes."""
 
     advertised_host: NodeHost | None = None
@@ -124,13 +126,14 @@ class ExternalAccess(Model):
     that runs its pod, and follows the pod. Example: "{name}-{shard}-{node}.example.com"."""
 
     advertised_port: Port | None = None
-    """Port that nodes advertise; 6380 when unset. Ingress: the same for all. LoadBalancer: that of a balancer's first node, those after
+    """Port that nodes advertise; 6380 when unset, with routes of kind Ingress and Route 443. Ingress: the same for all, but with routes of
+    kind TCPRoute the first port that is asked for, for all shards, with those of the nodes above it. LoadBalancer: that of a balancer's first node, those after
     it count up; with loadBalancerScope Cluster clients begin here, and the nodes have the ports after it. Not with type NodePort, where
     Kubernetes allocates the ports."""
 
     bootstrap_host: ClusterHost | None = None
     """Host under which clients find the Service of all shards: a template with {name} and {namespace}, told in the status. With every
-    type, a name with Ingress; another one than advertisedHost, except with NodePort and with loadBalancerScope Cluster. Without it the
+    type, a name with Ingress, where routes that go by name need it; another one than advertisedHost, except with NodePort and with loadBalancerScope Cluster. Without it the
     status tells hosts of shards (Ingress), the balancer's address (LoadBalancer) or up to three addresses of Kubernetes nodes
     (NodePort). Example: "{name}.example.com"."""
 
@@ -177,9 +180,18 @@ class ExternalAccess(Model):
     """With every type: annotations of every Service made for external access. Values may hold {name}, {namespace}, {shard} and {node}.
     Example: {"external-dns.alpha.kubernetes.io/hostname": "{name}-{shard}.example.com"}."""
 
+    routes: Routes | None = None
+    """With type Ingress alone: has the operator make the routes as well."""
+
+    @property
+    def by_port(self) -> bool:
+        """Whether, with type Ingress, ports and not names tell nodes apart."""
+        return self.type is ExternalAccessType.INGRESS and self.routes is not None and self.routes.kind is RouteKind.TCP_ROUTE
+
     @property
     def port(self) -> int:
         """The advertised port where users choose it."""
-        return self.advertised_port or DEFAULT_PORT
+        https = self.routes is not None and self.routes.kind in {RouteKind.INGRESS, RouteKind.ROUTE}
+        return self.advertised_port or (HTTPS_PORT if https and self.type is ExternalAccessType.INGRESS else DEFAULT_PORT)
 
     rules: ClassVar[tuple[Rule, ...]] = ACCESS_RULES

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from valkey_operator.api.cluster import API_VERSION
 from valkey_operator.controllers import pod_views, secret_views, views
+from valkey_operator.controllers.routing_mirror import RoutingMirror
 from valkey_operator.core import names, observed
 from valkey_operator.kube.controller import Source
-from valkey_operator.kube.errors import Forbidden
+from valkey_operator.kube.errors import Forbidden, NotServed
 from valkey_operator.kube.kinds import (
     CONFIG_MAP,
     ENDPOINT_SLICE,
@@ -51,8 +52,9 @@ class UserSecret:
 class Mirror:
     """All reflectors of the operator. Only of ValkeyClusters, and of Secrets' names, everything is seen; else only what is ours."""
 
-    def __init__(self, kube: Kube, *, namespace: str | None, reads_nodes: bool, observer: Observer) -> None:
+    def __init__(self, kube: Kube, routing: RoutingMirror, *, namespace: str | None, reads_nodes: bool, observer: Observer) -> None:
         """`namespace` None means all; `reads_nodes`: whether the operator has the right to read Kubernetes nodes."""
+        self.routing = routing
 
         def ours(
             kind: Kind, project: Callable[[dict[str, Any]], V | None], index: Callable[[V], Iterable[Hashable]]
@@ -77,13 +79,15 @@ class Mirror:
 
     @classmethod
     async def of(cls, kube: Kube, *, namespace: str | None, observer: Observer) -> Mirror:
-        """A mirror that does without Kubernetes nodes where the operator may not read them."""
+        """A mirror that does without Kubernetes nodes, and without kinds of routes, where the operator may not read them."""
+        routing = await RoutingMirror.of(kube, namespace=namespace, ours=_OURS, observer=observer)
+        reads_nodes = True
         try:
             async for _ in kube.list_pages(NODE, page=1):
                 break
         except Forbidden:
-            return cls(kube, namespace=namespace, reads_nodes=False, observer=observer)
-        return cls(kube, namespace=namespace, reads_nodes=True, observer=observer)
+            reads_nodes = False
+        return cls(kube, routing, namespace=namespace, reads_nodes=reads_nodes, observer=observer)
 
     def sources(self) -> Sequence[Source[Key, Any]]:
         """The reflectors, each with the clusters that a change in it concerns."""
@@ -93,13 +97,23 @@ class Mirror:
             *(Source(each, _cluster_of) for each in (self.config_maps, self.budgets)),
             Source(self.slices, _of_slice),
             Source(self.user_secrets, self._users_of),
+            *self.routing.sources(self.clusters.store.all),
         ]
         if self.machines is not None:
             sources.append(Source(self.machines, self._clusters_on))
         return sources
 
+    def kind(self, name: str) -> Kind:
+        """The kind of that name, in the version that is used; NotServed for a route's that there is not."""
+        kind = KINDS.get(name) or self.routing.kinds().get(name)
+        if kind is None:
+            raise NotServed(f"Kubernetes does not serve {name}")
+        return kind
+
     def child(self, kind: str, namespace: str, name: str) -> Child | None:
         """The object of that kind and name, if it is ours."""
+        if kind not in KINDS:
+            return self.routing.child(kind, namespace, name)
         match kind:
             case "ConfigMap":
                 return self.config_maps.store.get(namespace, name)
@@ -131,7 +145,7 @@ class Mirror:
 
 
 KINDS = {kind.kind: kind for kind in (VALKEY_NODE, SERVICE, STATEFUL_SET, SECRET, CONFIG_MAP, POD_DISRUPTION_BUDGET, POD)}
-"""Every kind that a plan can want, by name."""
+"""Every kind that a plan can want, by name, but for those of routes."""
 
 
 def _secret_names(cluster: observed.Cluster) -> Iterator[str]:

@@ -117,6 +117,7 @@ class Eyes:
             claims=self._claims(cluster),
             snippet=self._snippet(cluster),
             domain=self._domain,
+            routing=mirror.routing.routing(cluster),
         )
 
     def _snippet(self, cluster: Cluster) -> Snippet | None:

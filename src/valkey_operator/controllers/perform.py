@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.controllers.mirror import KINDS
 from valkey_operator.core import names
 from valkey_operator.core import plan as want
 from valkey_operator.core.status import Failure
@@ -73,7 +72,7 @@ class Hands:
 
     async def _ensured(self, cluster: Cluster, wanted: want.Wanted) -> tuple[Failure, ...]:
         kind, _ = manifest(cluster, wanted)
-        external = isinstance(wanted, want.ExternalService | want.DnsSnippet)
+        external = isinstance(wanted, want.ExternalService | want.ExternalRoute | want.DnsSnippet)
         try:
             await self._ensure(cluster, wanted)
         except AlreadyExists as error:
@@ -82,7 +81,7 @@ class Hands:
         except KubeError as error:
             if error.retryable:
                 raise
-            reason = _REASONS.get(kind, Reason.RECONCILING)
+            reason = Reason.ROUTE_NOT_ACCEPTED if isinstance(wanted, want.ExternalRoute) else _REASONS.get(kind, Reason.RECONCILING)
             return (Failure(reason, f"{kind} could not be written: {error.message}", external=external),)
         return ()
 
@@ -90,7 +89,7 @@ class Hands:
         """Create what is absent, apply what differs. AlreadyExists, with the owner named, where the name is somebody else's."""
         kind, body = manifest(cluster, wanted)
         if isinstance(wanted, want.PodLabels):
-            await self._kube.apply(KINDS[kind], body)
+            await self._kube.apply(self._mirror.kind(kind), body)
             log.info("labelled Pod %s %s", wanted.pod, body["metadata"]["labels"])
             return
         body = stamped(body)
@@ -100,7 +99,7 @@ class Hands:
         if child is None:
             await self._write(cluster, wanted, body, lambda body: self._create(cluster, kind, body, owner=owner))
         elif child.owner_uid != owner:
-            raise AlreadyExists(_conflict(kind, name, await self._kube.get(KINDS[kind], name, cluster.namespace)))
+            raise AlreadyExists(_conflict(kind, name, await self._kube.get(self._mirror.kind(kind), name, cluster.namespace)))
         elif not child.deleting and not is_current(child.owned, body):
             uid = child.uid
             await self._write(cluster, wanted, body, lambda body: self._change(kind, body, uid=uid))
@@ -131,21 +130,21 @@ class Hands:
     async def _create(self, cluster: Cluster, kind: str, body: Object, *, owner: str) -> None:
         name = body["metadata"]["name"]
         try:
-            await self._kube.create(KINDS[kind], body)
+            await self._kube.create(self._mirror.kind(kind), body)
             log.info("created %s %s", kind, name)
         except AlreadyExists:
-            live = await self._kube.get(KINDS[kind], name, cluster.namespace)
+            live = await self._kube.get(self._mirror.kind(kind), name, cluster.namespace)
             if not any(reference["uid"] == owner for reference in live["metadata"].get("ownerReferences", ())):
                 raise AlreadyExists(_conflict(kind, name, live)) from None
 
     async def _change(self, kind: str, body: Object, *, uid: str) -> None:
         body["metadata"]["uid"] = uid
-        await self._kube.apply(KINDS[kind], body)
+        await self._kube.apply(self._mirror.kind(kind), body)
         log.info("changed %s %s", kind, body["metadata"]["name"])
 
     async def _removed(self, cluster: Cluster, kind: str, name: str, *, uid: str) -> tuple[Failure, ...]:
         try:
-            await self._kube.delete(KINDS[kind], name, cluster.namespace, uid=uid)
+            await self._kube.delete(self._mirror.kind(kind), name, cluster.namespace, uid=uid)
             log.info("deleted %s %s", kind, name)
         except (NotFound, Conflict):
             return ()  # it is gone, or another one has its name: either way this one is no more

@@ -12,6 +12,7 @@ from valkey_operator.core import names
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
+from valkey_operator.core.routes import refusal
 from valkey_operator.core.times import parsed, stamp
 from valkey_operator.core.transition import service_of
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Observed
     from valkey_operator.core.topology import Topology
-    from valkey_operator.core.transition import Services
 
 _ORDER = (
     Reason.UNSUPPORTED_VALKEY_VERSION,
@@ -33,6 +33,7 @@ _ORDER = (
     Reason.WAITING_FOR_CLUSTER,
     Reason.ALLOCATING_PORTS,
     Reason.WAITING_FOR_LOAD_BALANCER,
+    Reason.ROUTE_NOT_ACCEPTED,
     Reason.WAITING_FOR_DNS,
     Reason.CERTIFICATE_MISSING_NAMES,
 )
@@ -81,7 +82,9 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
         )
     if observed.cluster.spec.external_access.bootstrap_service and not exposure(observed.cluster).bootstrap(observed):
         service = names.bootstrap_service(observed.cluster.name)
-        return Missing(Reason.ANNOUNCING, f"Service {service}, over all shards, has no address yet, or no pod serves behind it")
+        return refusal(observed, service) or Missing(
+            Reason.ANNOUNCING, f"Service {service}, over all shards, has no address yet, or no pod serves behind it"
+        )
     return None
 
 
@@ -97,14 +100,14 @@ def _listed(messages: Iterable[str]) -> str:
 
 
 def external_status(
-    observed: Observed, topology: Topology, access: Access, services: Services, *, ready: bool, drain: Draining | None
+    observed: Observed, topology: Topology, access: Access, leftovers: tuple[str, ...], *, ready: bool, drain: Draining | None
 ) -> ExternalAccessStatus | None:
     """`status.externalAccess`; None when external access is off and nothing is left of it."""
     cluster = observed.cluster
     type_ = cluster.spec.external_access.type.value
     since = stamp(drain.since) if drain else None
     if not access.enabled:
-        return ExternalAccessStatus(type=type_, draining_since=since) if services.leftovers else None
+        return ExternalAccessStatus(type=type_, draining_since=since) if leftovers else None
     addresses = _bootstrap_addresses(observed) if cluster.spec.external_access.bootstrap_service else ()
     bootstrap = Bootstrap(service=names.bootstrap_service(cluster.name), addresses=addresses) if addresses else None
     shards = sorted({index.shard for index in topology.wanted})

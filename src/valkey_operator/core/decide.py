@@ -12,7 +12,7 @@ from valkey_operator.core.formation import be_believed, formation
 from valkey_operator.core.health import health
 from valkey_operator.core.listening import listening
 from valkey_operator.core.observed import Server
-from valkey_operator.core.outside import announcements, is_sending_away, outside, send_away, service_actions
+from valkey_operator.core.outside import announcements, is_sending_away, object_actions, outside, send_away
 from valkey_operator.core.plan import (
     AclSecret,
     Announce,
@@ -89,7 +89,7 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
     told = {index: status for index in topology.wanted if (status := node_status(observed, index, now=now)) is not None}
     actions = (
         *_objects(observed, login, external.status, certified.wanted),
-        *service_actions(external.services),
+        *object_actions(external),
         *dns.actions(observed, external, now=now),
         *announcements(observed, {index: to for index, to in external.access.records.items() if index not in joining.strangers}),
         *_server_settings(observed, phase, joining.strangers),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from valkey_operator.api import template
 from valkey_operator.api.external_access import ExternalAccessType
 from valkey_operator.core import load_balancers, node_ports, sni
 
@@ -49,6 +48,4 @@ def exposure(cluster: Cluster) -> Exposure:
 def shard_addressed(cluster: Cluster) -> bool:
     """Whether hosts tell shards apart but not nodes, so that all nodes of a shard announce one endpoint, which leads to its primary."""
     access = cluster.spec.external_access
-    if access.type is not ExternalAccessType.INGRESS or cluster.spec.replicas == 0:
-        return False
-    return "node" not in template.placeholders(access.advertised_host or "")
+    return access.type is ExternalAccessType.INGRESS and cluster.spec.replicas > 0 and not sni.by_node(cluster)

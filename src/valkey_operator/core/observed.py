@@ -158,6 +158,95 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a route's parent says of it."""
+
+    parent: str
+    """`Gateway infra/public` and the like."""
+    accepted: bool | None
+    """None: it has not said anything of the route as it is now."""
+    message: str = ""
+    """Its reason and words where it does not accept it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ListenerRef:
+    """Which listeners of which Gateway a route attaches to."""
+
+    namespace: str
+    name: str
+    section: str = ""
+    port: int = 0
+    """0: of every port."""
+
+    @property
+    def gateway(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def text(self) -> str:
+        """As sentences name it."""
+        section = f" listener {self.section}" if self.section else ""
+        return f"Gateway {self.gateway}{section}" + (f" port {self.port}" if self.port else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route to a Service: one that was made for external access, or another one that uses ports of a Gateway."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    created: str
+    deleting: bool
+    ours: bool
+    """Whether it was made for external access."""
+    hosts: tuple[str, ...] = ()
+    parents: tuple[ListenerRef, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where a Gateway listens."""
+
+    name: str
+    port: int
+    protocol: str
+    """TLS, TCP, HTTPS and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A Gateway of the Gateway API."""
+
+    namespace: str
+    name: str
+    addresses: tuple[str, ...]
+    """As its status tells them: addresses and names."""
+    listeners: tuple[Listener, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """What there is of routes: nothing of it is looked at without `spec.externalAccess.routes`."""
+
+    served: Mapping[str, str] = field(default_factory=dict)
+    """Of each kind of route that Kubernetes serves, and that the operator may read: its apiVersion."""
+    routes: tuple[Route, ...] = ()
+    """Of this cluster."""
+    gateways: Mapping[str, Gateway] = field(default_factory=dict)
+    """By `namespace/name`."""
+    others: tuple[Route, ...] = ()
+    """TCPRoutes that are not of this cluster."""
+
+
+NO_ROUTING = Routing()
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """A Kubernetes node."""
 
@@ -276,6 +365,7 @@ class Observed:
     """None: the cluster has no TLS."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """Endpoints (`host:port`) of older clusters, each with its owner (`namespace/name`)."""
+    routing: Routing = NO_ROUTING
     service_warnings: Mapping[str, str] = field(default_factory=dict)
     """Of Services that wait for a load balancer: the newest Warning event."""
     snippet: Snippet | None = None

@@ -14,6 +14,7 @@ from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
 from valkey_operator.core.observed import Server
 from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, KillClients, Record, Remove, Tell
+from valkey_operator.core.routes import routes_now
 from valkey_operator.core.sni import leads_to
 from valkey_operator.core.times import parsed
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Announcement, Observed
     from valkey_operator.core.plan import Action
+    from valkey_operator.core.routes import RoutesNow
     from valkey_operator.core.topology import Topology
     from valkey_operator.core.transition import Services
 
@@ -41,6 +43,7 @@ class Outside:
 
     access: Access
     services: Services
+    routes: RoutesNow
     drain: Draining | None
     lack: Lack | None
     """What keeps it from being ready; None when it is ready, or off with nothing left of it."""
@@ -50,19 +53,25 @@ class Outside:
 def outside(observed: Observed, topology: Topology, *, now: datetime) -> Outside:
     """Everything about external access, from what was observed."""
     found = access(observed, now=now)
+    wanted = transition.wanted_services(observed)
     services = transition.services(observed, topology, drained=False)
-    drain = draining(observed, topology, found, services.leftovers, now=now)
+    routes = routes_now(observed, wanted, drained=False)
+    leftovers = (*services.leftovers, *routes.leftovers)
+    drain = draining(observed, topology, found, leftovers, now=now)
     if drain is not None and drain.over(now):
         services = transition.services(observed, topology, drained=True)
-    missing = _lack(observed, topology, found, services, drain, now=now)
-    status = external_status(observed, topology, found, services, ready=missing is None, drain=drain)
-    return Outside(found, services, drain, missing, status)
+        routes = routes_now(observed, wanted, drained=True)
+    missing = _lack(observed, topology, found, leftovers, drain, now=now)
+    status = external_status(observed, topology, found, leftovers, ready=missing is None, drain=drain)
+    return Outside(found, services, routes, drain, missing, status)
 
 
-def service_actions(services: Services) -> Iterator[Action]:
-    """Services made, changed in place, and removed once nobody needs them."""
-    yield from (Ensure(service) for service in services.ensured)
-    yield from (Remove("Service", service.name, service.uid) for service in services.removed)
+def object_actions(external: Outside) -> Iterator[Action]:
+    """Services and routes made, changed in place, and removed once nobody needs them."""
+    yield from (Ensure(service) for service in external.services.ensured)
+    yield from (Remove("Service", service.name, service.uid) for service in external.services.removed)
+    yield from (Ensure(route) for route in external.routes.ensured)
+    yield from (Remove(route.kind, route.name, route.uid) for route in external.routes.removed)
 
 
 def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> Iterator[Action]:
@@ -117,7 +126,7 @@ def _demoted(status: NodeStatus, now: datetime) -> bool:
 
 
 def _lack(
-    observed: Observed, topology: Topology, found: Access, services: Services, drain: Draining | None, *, now: datetime
+    observed: Observed, topology: Topology, found: Access, leftovers: tuple[str, ...], drain: Draining | None, *, now: datetime
 ) -> Lack | None:
     if found.enabled:
         uncertified = tls.lack(observed, now=now)
@@ -125,7 +134,7 @@ def _lack(
             return uncertified
         missing = lack(observed, topology, found)
         return Lack(missing.reason, missing.message) if missing is not None else None
-    if not services.leftovers:
+    if not leftovers:
         return None
     if drain is None:
         return Lack(Reason.ANNOUNCING, "external access is off; servers are being told to announce their places inside")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from valkey_operator.api.status import ClusterStatus, NodeStatus
     from valkey_operator.core.certificates import Files
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Announcement, Passwords
+    from valkey_operator.core.observed import Announcement, ListenerRef, Passwords
     from valkey_operator.valkey.slots import Slots
 
 
@@ -69,6 +69,26 @@ class ExternalService:
     ip_families: tuple[str, ...] = ()
     publish_not_ready: bool = True
     """Whether its pods are led to before they are Ready and while they shut down: clients were told of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalRoute:
+    """A route from a router to the Service of its name."""
+
+    kind: str
+    """TLSRoute, TCPRoute, Ingress or Route."""
+    api_version: str
+    name: str
+    role: ServiceRole
+    port: ServicePort
+    """That of the Service."""
+    hosts: tuple[str, ...] = ()
+    """The names that it leads; none where ports tell nodes apart."""
+    parents: tuple[ListenerRef, ...] = ()
+    """The listeners of Gateways that it attaches to."""
+    shard: int | None = None
+    ingress_class: str | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +192,7 @@ class PodLabels:
 Wanted = (
     HeadlessService
     | ExternalService
+    | ExternalRoute
     | DisruptionBudget
     | SystemSecret
     | AclSecret

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 LAST = 65535
 
-_NAME = re.compile(r"(?P<kind>np|lb|sni)-(?P<place>bootstrap|shard|\d+(?:-\d+)?)(?:-p(?P<port>\d+))?")
+_NAME = re.compile(r"(?P<kind>np|lb|sni|tcp)-(?P<place>bootstrap|shard|\d+(?:-\d+)?)(?:-p(?P<port>\d+))?")
 
 
 def kind_of(name: str) -> str:
-    """Of which kind of external access a Service's port is: np, lb, sni; empty for none."""
+    """Of which kind of external access a Service's port is: np, lb, sni, tcp; empty for none."""
     match = _NAME.fullmatch(name)
     return match["kind"] if match else ""
 

@@ -1,4 +1,4 @@
-"""Type Ingress: hosts tell nodes apart, all on one port; whoever routes by SNI finds a ClusterIP Service behind each host."""
+"""Type Ingress: hosts tell nodes apart, all on one port, or with TCPRoutes the ports of a Gateway do; a ClusterIP Service is behind each."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core import hosts, names, ports
 from valkey_operator.core.hosts import Missing
+from valkey_operator.core.listeners import gateways, listener_ports
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
+from valkey_operator.core.routes import refusal
 from valkey_operator.core.service_parts import bootstrap_service, fixed_family, node_service, shard_service
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from valkey_operator.core.observed import Cluster, Observed, Service
     from valkey_operator.core.plan import ExternalService
 
-BOOTSTRAP = "sni-bootstrap"
-SHARD = "sni-shard"
-
 
 def by_node(cluster: Cluster) -> bool:
-    """Whether the template gives each node a host of its own."""
-    return "node" in template.placeholders(cluster.spec.external_access.advertised_host or "")
+    """Whether each node has a host or a port of its own."""
+    access = cluster.spec.external_access
+    return access.by_port or "node" in template.placeholders(access.advertised_host or "")
 
 
 def services(observed: Observed) -> Iterator[ExternalService]:
     """One Service per shard (its primary), one over all shards, and one per node where hosts tell nodes apart."""
-    cluster = observed.cluster
+    cluster, numbers = observed.cluster, _numbers(observed)
     for shard in range(cluster.spec.shards):
-        live = observed.services.get(names.shard_service(cluster.name, shard))
-        yield shard_service(cluster, shard, type_="ClusterIP", ports=(_port(cluster, live, SHARD),), only=_primary(observed, shard))
+        port = _port(observed, names.shard_service(cluster.name, shard), "shard", numbers)
+        yield shard_service(cluster, shard, type_="ClusterIP", ports=(port,), only=_primary(observed, shard))
     if by_node(cluster):
         for index in names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas):
-            live = observed.services.get(names.node_service(cluster.name, index))
-            yield node_service(cluster, index, type_="ClusterIP", ports=(_port(cluster, live, _node_port(index)),))
+            port = _port(observed, names.node_service(cluster.name, index), str(index.node), numbers)
+            yield node_service(cluster, index, type_="ClusterIP", ports=(port,))
     if cluster.spec.external_access.bootstrap_service:
-        live = observed.services.get(names.bootstrap_service(cluster.name))
-        yield bootstrap_service(cluster, type_="ClusterIP", ports=(_port(cluster, live, BOOTSTRAP),))
+        port = _port(observed, names.bootstrap_service(cluster.name), "bootstrap", numbers)
+        yield bootstrap_service(cluster, type_="ClusterIP", ports=(port,))
 
 
 def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
-    """The advertised host of each node at the advertised port, once the Service that its route leads to is there."""
-    spec = observed.cluster.spec
-    return {index: _endpoint(observed, index) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas)}
+    """The host of each node at its port, once the Service that its route leads to is there, and the route is accepted."""
+    spec, numbers = observed.cluster.spec, _numbers(observed)
+    return {index: _endpoint(observed, index, numbers) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas)}
 
 
 def service_of(cluster: Cluster, index: NodeIndex) -> str:
@@ -55,9 +55,10 @@ def service_of(cluster: Cluster, index: NodeIndex) -> str:
     return names.node_service(cluster.name, index) if by_node(cluster) else names.shard_service(cluster.name, index.shard)
 
 
-def _endpoint(observed: Observed, index: NodeIndex) -> Announcement | Missing:
-    cluster, number = observed.cluster, observed.cluster.spec.external_access.port
+def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) -> Announcement | Missing:
+    cluster = observed.cluster
     name = service_of(cluster, index)
+    number = numbers.get(name, cluster.spec.external_access.port)
     service = observed.services.get(name)
     found = next((port for port in service.ports if port.port == number), None) if service is not None else None
     if service is None or service.deleting or found is None:
@@ -67,22 +68,27 @@ def _endpoint(observed: Observed, index: NodeIndex) -> Announcement | Missing:
             Reason.ALLOCATING_PORTS,
             f"port {number} of Service {name} leads to one node, for clients with endpoints of before: set another spec.externalAccess.advertisedPort",
         )
-    if (fixed := fixed_family(cluster, service)) is not None:
-        return fixed
-    host = hosts.host(observed, index, ())
+    refused = fixed_family(cluster, service) or refusal(observed, name) or _unaddressed(observed)
+    if refused is not None:
+        return refused
+    host = hosts.host(observed, index, _addresses(observed) if cluster.spec.external_access.by_port else ())
     return host if isinstance(host, Missing) else Announcement(host.name, number, host.ipv4, host.ipv6)
 
 
 def bootstrap(observed: Observed) -> tuple[str, ...]:
-    """The bootstrap host; else the hosts of the shards, any of which a client can begin with."""
-    cluster = observed.cluster
-    number = cluster.spec.external_access.port
-    service = observed.services.get(names.bootstrap_service(cluster.name))
+    """The bootstrap host; else the hosts of the shards, any of which a client can begin with, or where ports tell nodes apart the host of all."""
+    cluster, name = observed.cluster, names.bootstrap_service(observed.cluster.name)
+    number = _numbers(observed).get(name, cluster.spec.external_access.port)
+    service = observed.services.get(name)
     if service is None or not any(port.port == number and port.target == names.CLIENT_PORT for port in service.ports):
         return ()
     host = hosts.bootstrap(cluster)
+    if cluster.spec.external_access.by_port:
+        behind = hosts.host(observed, NodeIndex(0, 0), _addresses(observed))
+        host = host or (None if isinstance(behind, Missing) else behind.name)
+        return (f"{host}:{number}",) if host is not None and refusal(observed, name) is None else ()
     if host is not None:
-        return (f"{host}:{number}",)
+        return (f"{host}:{number}",) if refusal(observed, name) is None else ()
     first = (hosts.advertised(cluster, NodeIndex(shard, 0)) for shard in range(min(cluster.spec.shards, 3)))
     return tuple(f"{name}:{number}" for name in first if name is not None)
 
@@ -106,14 +112,34 @@ def _primary(observed: Observed, shard: int) -> NodeIndex:
     return known or next(recorded, NodeIndex(shard, 0))
 
 
-def _node_port(index: NodeIndex) -> str:
-    return f"sni-{index.node}"
+def _numbers(observed: Observed) -> Mapping[str, int]:
+    """The ports of Services that have not the advertised one."""
+    return listener_ports(observed) if observed.cluster.spec.external_access.by_port else {}
 
 
-def _port(cluster: Cluster, live: Service | None, place: str) -> ServicePort:
-    """The advertised port, which is the Service's own too, so that the same name works inside when it leads to the ClusterIP.
+def _addresses(observed: Observed) -> tuple[str, ...]:
+    """Where the Gateways of the routes are."""
+    found = (observed.routing.gateways.get(gateway) for gateway in gateways(observed.cluster))
+    return tuple(address for gateway in found if gateway is not None for address in gateway.addresses)
+
+
+def _unaddressed(observed: Observed) -> Missing | None:
+    """Where the user leaves the host to the operator: that no Gateway says where it is."""
+    access = observed.cluster.spec.external_access
+    if not access.by_port or access.advertised_host is not None or _addresses(observed):
+        return None
+    return Missing(
+        Reason.ROUTE_NOT_ACCEPTED,
+        f"Gateway {', '.join(gateways(observed.cluster))} has no address in its status: wait for it, or set spec.externalAccess.advertisedHost",
+    )
+
+
+def _port(observed: Observed, service: str, place: str, numbers: Mapping[str, int]) -> ServicePort:
+    """The port that clients are told of, which is the Service's own too, so that the same name works inside when it leads to the ClusterIP.
 
     Another number than the one that is there gets a name of its own, so that both can be there for a while.
     """
-    number = cluster.spec.external_access.port
-    return ServicePort(ports.named(live, place, number), number, names.CLIENT_PORT)
+    access = observed.cluster.spec.external_access
+    number = numbers.get(service, access.port)
+    name = f"{'tcp' if access.by_port else 'sni'}-{place}"
+    return ServicePort(ports.named(observed.services.get(service), name, number), number, names.CLIENT_PORT)

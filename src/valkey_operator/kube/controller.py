@@ -14,8 +14,9 @@ from valkey_operator.kube.queue import Queue
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
+    from valkey_operator.kube.kinds import Kind
     from valkey_operator.kube.observer import Observer, Outcome
-    from valkey_operator.kube.reflector import Reflector
+    from valkey_operator.kube.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +48,21 @@ class Reconcile(Protocol[K_contra]):
         """Raise to be called again after a back-off."""
 
 
+class Reflecting(Protocol[V]):
+    """What fills a store with the objects of a kind."""
+
+    kind: Kind
+    store: Store[V]
+
+    async def run(self) -> NoReturn:
+        """Fill it until cancelled."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source(Generic[K, V]):
     """A reflector, and which keys a change of one of its views concerns; asked for the old view and for the new one."""
 
-    reflector: Reflector[V]
+    reflector: Reflecting[V]
     to_keys: Callable[[V], Iterable[K]]
 
 
@@ -63,7 +74,7 @@ class Controller(Generic[K]):
         reconcile: Reconcile[K],
         *,
         sources: Sequence[Source[K, Any]],
-        reflectors: Sequence[Reflector[Any]] = (),
+        reflectors: Sequence[Reflecting[Any]] = (),
         workers: int = 16,
         timeout: float = 60.0,
         queue: Queue[K] | None = None,

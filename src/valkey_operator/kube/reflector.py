@@ -57,10 +57,11 @@ class Reflector(Generic[V]):
         idle_timeout: float = 75.0,
         observer: Observer = SILENT,
         jitter: random.Random | None = None,
+        store: Store[V] | None = None,
     ) -> None:
-        """`project` gives the frozen view of an object, None if it is not to be stored. `namespace` None means all."""
+        """`project` gives the frozen view of an object, None if it is not to be stored. `namespace` None means all; `store`: where to."""
         self.kind = kind
-        self.store: Store[V] = Store(index=index)
+        self.store: Store[V] = Store(index=index) if store is None else store
         self._kube = kube
         self._project = project
         self._where: Mapping[str, Any] = {

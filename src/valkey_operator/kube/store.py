@@ -71,5 +71,10 @@ class Store(Generic[V]):
         for listener in self._listeners:
             listener(old, view)
 
+    def clear(self) -> None:
+        """Know of no object any more, and tell those who listen."""
+        for key in self.keys():
+            self.put(key, None)
+
     def _keys_of(self, view: V) -> frozenset[Hashable]:
         return frozenset(self._index(view)) if self._index else frozenset()

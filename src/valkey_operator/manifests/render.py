@@ -8,6 +8,7 @@ from valkey_operator.core import plan
 from valkey_operator.manifests.config import announce_file, dns_snippet, server_config
 from valkey_operator.manifests.pdb import disruption_budget
 from valkey_operator.manifests.pod import pod_labels
+from valkey_operator.manifests.routes import external_route
 from valkey_operator.manifests.secret import acl_secret, connection_secret, system_secret, tls_secret
 from valkey_operator.manifests.service import external_service, headless_service
 from valkey_operator.manifests.statefulset import workload
@@ -30,6 +31,8 @@ def _body(cluster: Cluster, wanted: plan.Wanted) -> Manifest:  # noqa: C901, PLR
             return headless_service(cluster, wanted)
         case plan.ExternalService():
             return external_service(cluster, wanted)
+        case plan.ExternalRoute():
+            return external_route(cluster, wanted)
         case plan.DisruptionBudget():
             return disruption_budget(cluster, wanted)
         case plan.SystemSecret():

@@ -17,14 +17,24 @@ from valkey_operator.core.observed import AllocatedPort
 from valkey_operator.kube.client import Kube
 from valkey_operator.kube.errors import KubeError, NotFound
 from valkey_operator.kube.fields import is_current, stamped
-from valkey_operator.kube.kinds import CONFIG_MAP, NAMESPACE, POD, POD_DISRUPTION_BUDGET, SECRET, SERVICE, STATEFUL_SET, Kind
+from valkey_operator.kube.kinds import (
+    CONFIG_MAP,
+    INGRESS,
+    NAMESPACE,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    SECRET,
+    SERVICE,
+    STATEFUL_SET,
+    Kind,
+)
 from valkey_operator.manifests.render import manifest
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"
 SERVICE_ACCOUNT = Kind("v1", "ServiceAccount", "serviceaccounts")
 VALKEY_CLUSTER = Kind("valkey.io/v1alpha1", "ValkeyCluster", "valkeyclusters")
 VALKEY_NODE = Kind("valkey.io/v1alpha1", "ValkeyNode", "valkeynodes")
-KINDS = {kind.kind: kind for kind in (CONFIG_MAP, POD_DISRUPTION_BUDGET, SECRET, SERVICE, STATEFUL_SET, VALKEY_NODE)}
+KINDS = {kind.kind: kind for kind in (CONFIG_MAP, INGRESS, POD_DISRUPTION_BUDGET, SECRET, SERVICE, STATEFUL_SET, VALKEY_NODE)}
 
 # Kubernetes hands out node ports of this band last, so nothing else on this API server has them.
 SHARD_PORTS = (
@@ -32,8 +42,10 @@ SHARD_PORTS = (
     plan.ServicePort(name="np-1", port=6380, target="valkey-1-1"),
 )
 BOOTSTRAP_PORTS = (plan.ServicePort(name="np", port=30072, target=6379, node_port=30072),)
+ELSEWHERE = {"workload", "announce-file", "pod-labels", "valkey-node", "tls-route", "tcp-route", "openshift-route"}
+"""What a node owns, and kinds that this API server does not have."""
 OF_CLUSTER = {
-    **{name: wanted for name, wanted in WANTED.items() if name not in ("workload", "announce-file", "pod-labels", "valkey-node")},
+    **{name: wanted for name, wanted in WANTED.items() if name not in ELSEWHERE},
     "shard-service": replace(WANTED["shard-service"], ports=SHARD_PORTS),
     "bootstrap-service": replace(WANTED["bootstrap-service"], ports=BOOTSTRAP_PORTS),
 }

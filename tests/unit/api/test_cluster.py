@@ -49,7 +49,7 @@ def test_a_deleted_object_is_known_as_such():
 
 def test_fields_of_a_newer_version_are_ignored():
     spec = ValkeyCluster.parse(
-        stored({"shards": 3, "sharding": {"mode": "auto"}, "externalAccess": {"routes": {"kind": "TLSRoute"}}})
+        stored({"shards": 3, "sharding": {"mode": "auto"}, "externalAccess": {"tunnel": {"kind": "new"}}})
     ).spec
     assert spec == ValkeyClusterSpec(shards=3, external_access={})
 

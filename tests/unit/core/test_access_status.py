@@ -5,12 +5,13 @@ import pytest
 
 from unit.core.edits import changed, promoted, silent, views
 from unit.core.given import NODES, NOW, node_id, observed, pod, service
+from unit.core.routed import BY_NAME, by_name, named, routing
 from unit.core.test_access import ANNOUNCED, OUTSIDE, READY, SERVICES, TYPE
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
 from valkey_operator.core.access_status import role
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import AllocatedPort, Probe
+from valkey_operator.core.observed import AllocatedPort, Announcement, Probe, Verdict
 from valkey_operator.core.outside import outside
 from valkey_operator.core.topology import Topology
 
@@ -123,6 +124,81 @@ def test_what_lacks_something_is_not_ready(seen):
     result = found(seen)
     assert result.lack is not None
     assert not result.status.ready
+
+
+# --- routes ---
+
+NOT_YET = Verdict("Gateway gateways/public", accepted=None)
+NOT_ALLOWED = Verdict("Gateway gateways/public", accepted=False, message="NotAllowedByListeners")
+NAMES = {index: Announcement(f"orders-{index}.example.com", 6380) for index in NODES}
+
+
+def but(name, verdict):
+    """All routes are accepted but that one."""
+    return tuple(replace(each, verdicts=(verdict,)) if each.name == name else each for each in by_name())
+
+
+def test_routes_that_are_not_accepted_are_all_told():
+    reason, message = lack(named(*by_name(verdicts=(NOT_YET,))))
+    assert reason == "RouteNotAccepted"
+    assert message == "; ".join(
+        f"Gateway gateways/public has not taken TLSRoute orders-{index} yet: does its controller run?"
+        for index in ("0-0", "0-1", "1-0", "1-1", "2-0", "2-1")
+    )
+
+
+def test_what_keeps_all_routes_from_leading_anywhere_is_told_once():
+    assert lack(named(routing=routing(served={}))) == (
+        "RouteNotAccepted",
+        (
+            "Kubernetes does not serve TLSRoute, or the operator may not see that it does: install the CRDs that it comes from, or choose "
+            "another spec.externalAccess.routes.kind"
+        ),
+    )
+
+
+def test_the_route_to_all_shards_is_told_once_nodes_are_announced():
+    assert lack(named(*but("orders", NOT_ALLOWED), told=NAMES)) == (
+        "RouteNotAccepted",
+        (
+            "Gateway gateways/public does not accept TLSRoute orders (NotAllowedByListeners): let a listener's allowedRoutes admit the cluster's "
+            "namespace and kind TLSRoute"
+        ),
+    )
+    assert lack(named(told=NAMES)) is None
+
+
+def test_a_refused_node_has_no_endpoint_in_the_status():
+    result = found(named(*but("orders-1-1", NOT_ALLOWED), told=NAMES))
+    assert not result.status.ready
+    assert [len(shard.nodes) for shard in result.status.endpoints] == [2, 1, 2]
+    assert result.status.bootstrap == Bootstrap(service="orders", addresses=("orders.example.com:6380",))
+
+
+def test_routes_alone_are_drained_too():
+    off = {**BY_NAME, "enabled": False}
+    result = found(observed(off, routing=routing(*by_name())))
+    assert result.lack.reason is Reason.DRAINING
+    assert result.routes.removed == ()
+    over = stored(
+        observed(off, routing=routing(*by_name())), ExternalAccessStatus(type="Ingress", draining_since="2026-03-01T11:59:00Z")
+    )
+    assert [(each.kind, each.name) for each in found(over).routes.removed] == [
+        ("TLSRoute", name)
+        for name in ("orders", "orders-0-0", "orders-0-1", "orders-1-0", "orders-1-1", "orders-2-0", "orders-2-1")
+    ]
+
+
+def test_old_routes_stay_while_the_new_ones_are_not_accepted():
+    access = {"advertisedPort": 6380, "routes": {"kind": "Ingress"}}
+    new = by_name("Ingress", verdicts=(Verdict("the default Ingress class", accepted=None),))
+    began = ExternalAccessStatus(type="Ingress", draining_since="2026-03-01T11:00:00Z")
+    changing = stored(named(*by_name(), *new, access=access, told=NAMES), began)
+    assert found(changing).drain is None
+    assert found(changing).routes.removed == ()
+    accepted = stored(named(*by_name(), *by_name("Ingress"), access=access, told=NAMES), began)
+    assert {each.kind for each in found(accepted).routes.removed} == {"TLSRoute"}
+    assert len(found(accepted).routes.removed) == 7
 
 
 # --- what is remembered of a Service that somebody deleted ---

@@ -5,14 +5,16 @@ import pytest
 
 from unit.core.edits import changed, configured, line, promoted, restarted, silent, views
 from unit.core.given import EARLIER, NODES, NOW, node_id, observed, pod
+from unit.core.routed import BY_NAME, PLACES, by_name, named, ported, routing
 from unit.core.test_access import ANNOUNCED, OUTSIDE, READY, SERVICES, TYPE, probed, waiting
-from unit.core.test_access_status import ALL_SHARDS, DONE, OFF, stored
+from unit.core.test_access_status import ALL_SHARDS, DONE, NAMES, NOT_ALLOWED, NOT_YET, OFF, but, stored
 from unit.core.test_formation import NEW
+from valkey_operator.api.conditions import ConditionType
 from valkey_operator.api.status import ExternalAccessStatus
-from valkey_operator.core import plan
+from valkey_operator.core import plan, sni
 from valkey_operator.core.decide import decide
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import Announcement, Probe, Trouble, Workload
+from valkey_operator.core.observed import Announcement, Probe, Trouble, Verdict, Workload
 from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, Record, Remove, SetConfig, Tell
 
 P0, R0, P1, R1, P2, R2 = NODES
@@ -109,6 +111,62 @@ def test_a_settled_cluster_needs_no_command_and_is_left_alone(seen):
 def test_the_same_is_decided_of_the_same():
     for seen in (WHOLE, NEW, READY, DONE, restarted(WHOLE, P1)):
         assert plan_of(seen) == plan_of(seen)
+
+
+# --- routes ---
+
+
+@pytest.mark.parametrize("name", PLACES[1:])
+@pytest.mark.parametrize("accepted", [None, False])
+def test_nothing_is_announced_before_every_route_is_accepted(name, accepted):
+    waits = named(*but(name, Verdict("Gateway gateways/public", accepted=accepted, message="NoMatchingParent")))
+    assert actions(waits, Announce) == []
+    assert len(actions(named(), Announce)) == 6
+
+
+def test_the_condition_tells_which_route_is_not_accepted_and_what_to_do():
+    seen = named(*but("orders-2-0", NOT_ALLOWED))
+    condition = plan_of(seen).status.condition(ConditionType.EXTERNAL_ACCESS_READY)
+    assert (condition.status, condition.reason, condition.message) == (
+        "False",
+        "RouteNotAccepted",
+        (
+            "Gateway gateways/public does not accept TLSRoute orders-2-0 (NotAllowedByListeners): let a listener's allowedRoutes admit the "
+            "cluster's namespace and kind TLSRoute"
+        ),
+    )
+
+
+@pytest.mark.parametrize("routes", [but("orders-2-0", NOT_ALLOWED), but("orders-2-0", NOT_YET), by_name("Ingress")])
+def test_what_was_announced_stays_when_its_route_is_refused_later(routes):
+    seen = named(*routes, told=NAMES)
+    assert actions(seen, Announce) == []
+    assert {each.index: each.announce for each in ensured(seen, plan.Record)} == NAMES
+    assert plan_of(seen).status.condition(ConditionType.EXTERNAL_ACCESS_READY).status == "False"
+
+
+def test_routes_are_made_with_their_services_and_kept():
+    bare = observed(BY_NAME, routing=routing())
+    assert [(each.kind, each.name) for each in ensured(bare, plan.ExternalRoute)] == [
+        ("TLSRoute", name)
+        for name in ("orders-0-0", "orders-0-1", "orders-1-0", "orders-1-1", "orders-2-0", "orders-2-1", "orders")
+    ]
+    assert ensured(named(told=NAMES), plan.ExternalRoute) == ensured(bare, plan.ExternalRoute)
+
+
+def test_routes_go_with_external_access():
+    status = ExternalAccessStatus(type="Ingress", draining_since="2026-03-01T11:00:00Z")
+    seen = stored(observed({**BY_NAME, "enabled": False}, routing=routing(*by_name())), status)
+    assert actions(seen, Remove)[0] == Remove("TLSRoute", "orders", "TLSRoute-orders")
+    assert len(actions(seen, Remove)) == 7
+    assert actions(observed({**BY_NAME, "enabled": False}, routing=routing(*by_name())), Remove) == []
+
+
+def test_a_cluster_whose_routes_are_accepted_is_left_alone():
+    for seen in (formed(named(told=NAMES)), formed(ported(told=sni.endpoints(ported())))):
+        assert actions(seen, Tell | Announce | Remove) == []
+        assert look(seen) == (15.0, True)
+        assert plan_of(seen).status == seen.cluster.status
 
 
 # --- announcements ---

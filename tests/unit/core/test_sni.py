@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from unit.core.edits import promoted, silent
 from unit.core.given import NODES, observed, service
+from unit.core.routed import BY_PORT, PORTS, PUBLIC, by_name, by_port, gateway, named, ported, route, routing, services
 from valkey_operator.core import sni
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement
@@ -107,3 +108,111 @@ def test_clients_begin_at_the_bootstrap_host_or_at_any_shard():
         "orders-1-0.example.com:6380",
         "orders-2-0.example.com:6380",
     )
+
+
+# --- where ports tell nodes apart ---
+
+
+def test_by_port_each_node_has_a_service_at_its_listeners_port():
+    seen = observed(BY_PORT, routing=routing())
+    found = {each.name: [(port.name, port.port, port.target) for port in each.ports] for each in sni.services(seen)}
+    assert found == {
+        "orders-0": [("tcp-shard", 6380, 6379)],
+        "orders-1": [("tcp-shard", 6380, 6379)],
+        "orders-2": [("tcp-shard", 6380, 6379)],
+        "orders-0-0": [("tcp-0", 6381, 6379)],
+        "orders-0-1": [("tcp-1", 6382, 6379)],
+        "orders-1-0": [("tcp-0", 6383, 6379)],
+        "orders-1-1": [("tcp-1", 6384, 6379)],
+        "orders-2-0": [("tcp-0", 6385, 6379)],
+        "orders-2-1": [("tcp-1", 6386, 6379)],
+        "orders": [("tcp-bootstrap", 6380, 6379)],
+    }
+
+
+def test_by_port_a_number_that_changes_gets_a_name_of_its_own():
+    seen = ported(*by_port({**PORTS, "orders-0-0": 7000}))
+    service = next(each for each in sni.services(seen) if each.name == "orders-0-0")
+    assert [(port.name, port.port) for port in service.ports] == [("tcp-0-p7000", 7000)]
+
+
+def test_by_port_an_endpoint_is_the_gateways_address_at_the_nodes_listener():
+    endpoints = sni.endpoints(ported())
+    assert endpoints == {
+        NodeIndex(0, 0): Announcement("198.51.100.7", 6381, "198.51.100.7"),
+        NodeIndex(0, 1): Announcement("198.51.100.7", 6382, "198.51.100.7"),
+        NodeIndex(1, 0): Announcement("198.51.100.7", 6383, "198.51.100.7"),
+        NodeIndex(1, 1): Announcement("198.51.100.7", 6384, "198.51.100.7"),
+        NodeIndex(2, 0): Announcement("198.51.100.7", 6385, "198.51.100.7"),
+        NodeIndex(2, 1): Announcement("198.51.100.7", 6386, "198.51.100.7"),
+    }
+    assert sni.bootstrap(ported()) == ("198.51.100.7:6380",)
+
+
+def test_by_port_a_name_may_lead_to_the_gateway():
+    seen = ported(access={"advertisedHost": "valkey.example.com"})
+    assert sni.endpoints(seen)[P0] == Announcement("valkey.example.com", 6381, "198.51.100.7")
+    assert sni.bootstrap(seen) == ("valkey.example.com:6380",)
+    begin = ported(access={"advertisedHost": "valkey.example.com", "bootstrapHost": "{name}.example.com"})
+    assert sni.bootstrap(begin) == ("orders.example.com:6380",)
+
+
+def addressed(*addresses):
+    return routing(*by_port(), gateways={PUBLIC: gateway(*PORTS.values(), addresses=addresses)})
+
+
+def test_by_port_a_gateway_without_an_address_needs_a_name():
+    nowhere = ported(routing=addressed())
+    missing = sni.endpoints(nowhere)[P0]
+    assert (missing.reason, missing.message) == (
+        "RouteNotAccepted",
+        "Gateway gateways/public has no address in its status: wait for it, or set spec.externalAccess.advertisedHost",
+    )
+    assert sni.bootstrap(nowhere) == ()
+    named = ported(access={"advertisedHost": "valkey.example.com"}, routing=addressed())
+    assert sni.endpoints(named)[P0] == Announcement("valkey.example.com", 6381)
+
+
+def test_by_port_a_gateway_may_have_a_name_for_an_address():
+    assert sni.endpoints(ported(routing=addressed("gateway.example.com")))[P0] == Announcement("gateway.example.com", 6381)
+    both = sni.endpoints(ported(routing=addressed("gateway.example.com", "2001:db8::7", "198.51.100.7")))[P0]
+    assert both == Announcement("198.51.100.7", 6381, "198.51.100.7", "2001:db8::7")
+    assert sni.endpoints(ported(routing=addressed("2001:db8::7")))[P0].reason == "NodeAddressUnknown"
+
+
+def test_by_port_nothing_is_an_endpoint_before_its_service_has_the_port():
+    seen = observed(BY_PORT, *services("tcp"), routing=routing(*by_port()))
+    missing = sni.endpoints(seen)[NodeIndex(2, 1)]
+    assert (missing.reason, missing.message) == ("AllocatingPorts", "Service orders-2-1 does not have port 6386 yet")
+    assert sni.bootstrap(observed(BY_PORT, routing=routing(*by_port()))) == ()
+
+
+# --- with routes ---
+
+
+def without(routes, name):
+    return tuple(route for route in routes if route.name != name)
+
+
+def test_an_endpoint_needs_its_own_route():
+    for seen in (named(*without(by_name(), "orders-0-1")), ported(*without(by_port(), "orders-0-1"))):
+        endpoints = sni.endpoints(seen)
+        assert {index for index, found in endpoints.items() if not isinstance(found, Announcement)} == {NodeIndex(0, 1)}
+        assert endpoints[NodeIndex(0, 1)].reason == "RouteNotAccepted"
+
+
+def test_clients_begin_once_the_route_to_all_shards_is_accepted():
+    assert sni.bootstrap(named()) == ("orders.example.com:6380",)
+    assert sni.bootstrap(named(*without(by_name(), "orders"))) == ()
+    assert sni.bootstrap(ported(*without(by_port(), "orders"))) == ()
+
+
+def test_where_hosts_tell_shards_apart_all_nodes_of_one_need_its_route():
+    shards = ("orders-0", "orders-2")
+    seen = named(
+        *(route("TLSRoute", name, f"{name}.example.com") for name in shards),
+        access={"advertisedHost": "{name}-{shard}.example.com"},
+    )
+    endpoints = sni.endpoints(seen)
+    assert endpoints[NodeIndex(2, 1)] == Announcement("orders-2.example.com", 6380)
+    assert [endpoints[NodeIndex(1, node)].message for node in (0, 1)] == ["TLSRoute orders-1 is not there yet"] * 2
