@@ -5,6 +5,7 @@ from typing import Any
 from integration.api.exposure_examples import EXPOSURE_ACCEPTED, EXPOSURE_REFUSED
 from integration.api.node_port_examples import NODE_PORT_ACCEPTED, NODE_PORT_REFUSED
 from integration.api.refusal import UNCHECKED, Refused
+from integration.api.route_examples import ROUTE_ACCEPTED, ROUTE_REFUSED
 
 OWNED = "set by the operator, which sets up network, cluster and files of every server: remove it"
 ANNOUNCED = "set by the operator, which announces addresses as spec.externalAccess says: remove it"
@@ -96,6 +97,7 @@ REFUSED = (
     # external access
     *NODE_PORT_REFUSED,
     *EXPOSURE_REFUSED,
+    *ROUTE_REFUSED,
     # settings
     config({"PORT": "7000"}, f'["PORT"]: {OWNED}'),
     config({"tls-cert-file": "/a"}, f'["tls-cert-file"]: {OWNED}'),
@@ -280,6 +282,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "a thousand nodes": {"shards": 500, "replicas": 1},
     **NODE_PORT_ACCEPTED,
     **EXPOSURE_ACCEPTED,
+    **ROUTE_ACCEPTED,
     "settings": {
         "shards": 3,
         "config": {"maxmemory": "1gb", "MAXCLIENTS": "100", "save": "", "json.max-document-size": "1", "portability": "x"},

@@ -13,7 +13,7 @@ OF_THE_NAME = re.compile(r"metadata\.name: |.*with this cluster's name")
 BY_THE_API_SERVER_ALONE = re.compile(
     r"spec\.shards: .*must be of type|spec\.users\[1\]: Duplicate value|spec\.resources\.requests\.memory: .*should match"
 )
-KEYWORDS = re.compile(r"in body should|in body must|Required value$|Unsupported value|Too long")
+KEYWORDS = re.compile(r"in body should|in body must|Required value$|Unsupported value|Too long|Too many")
 PREFIX = re.compile(r'(Invalid value: ("([^"\\]|\\.)*": )?|Forbidden: |Required value: )')
 
 EXAMPLES = [
