@@ -82,7 +82,7 @@ class Controller(Generic[K]):
         observer: Observer = SILENT,
     ) -> None:
         """`reflectors` are run too without bringing keys up. No reconcile takes longer than `timeout` seconds."""
-        self.queue: Queue[K] = queue or Queue(observer=observer)
+        self.queue: Queue[K] = Queue(observer=observer) if queue is None else queue
         self.ready = asyncio.Event()
         """Set once all reflectors are synced and the workers work."""
         self._reconcile = reconcile

@@ -61,7 +61,7 @@ class Reflector(Generic[V]):
     ) -> None:
         """`project` gives the frozen view of an object, None if it is not to be stored. `namespace` None means all; `store`: where to."""
         self.kind = kind
-        self.store: Store[V] = store or Store(index=index)
+        self.store: Store[V] = Store(index=index) if store is None else store
         self._kube = kube
         self._project = project
         self._where: Mapping[str, Any] = {

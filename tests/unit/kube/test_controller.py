@@ -9,6 +9,7 @@ from valkey_operator.kube.controller import Controller, Result, Source
 from valkey_operator.kube.errors import Invalid, KubeError, Throttled, Unavailable
 from valkey_operator.kube.kinds import SERVICE, Key
 from valkey_operator.kube.observer import Observer
+from valkey_operator.kube.queue import Queue
 from valkey_operator.kube.store import Store
 
 
@@ -318,3 +319,9 @@ def test_an_error_of_kubernetes_that_will_not_pass_is_an_error_with_its_message(
     with caplog.at_level(logging.WARNING):
         virtual(story())
     assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+def test_a_queue_that_is_given_is_the_one_that_is_worked():
+    """Also while it is empty."""
+    queue = Queue()
+    assert Controller(Worked(), sources=(), queue=queue).queue is queue
