@@ -12,16 +12,16 @@ from e2e.waiting import eventually
 
 A = authority("A")
 TLS = {"certificate": {"secretName": "web-cert"}}
-LISTENER = 6380
-NODES = ("web-0-0", "web-0-1", "web-1-0")
+NODES = ("web-0-0", "web-0-1")
+HOSTNAMES = "*.routes.example.com"
+SAME = {"from": "Same"}
 BY_NAME = {
     "type": "Ingress",
     "advertisedHost": "{name}-{shard}-{node}.routes.example.com",
     "bootstrapHost": "{name}.routes.example.com",
     "announceWhen": "Always",
-    "drainSeconds": 2,
+    "drainSeconds": 5,
 }
-HOSTNAMES = "*.routes.example.com"
 
 
 @pytest.fixture
@@ -43,9 +43,8 @@ def web(new_cluster, api, outside):
     inside = f"valkey-web.{new_cluster.namespace}.svc"
     put(api, new_cluster.namespace, A.issue(inside, f"*.{inside}", HOSTNAMES).secret(A))
 
-    def make(routes, *, shards=1, replicas=0):
-        external = BY_NAME | {"routes": routes}
-        return new_cluster(shards=shards, replicas=replicas, external=external, trust=outside()["trust"], tls=TLS)
+    def make(routes, *, replicas=0):
+        return new_cluster(shards=1, replicas=replicas, external=BY_NAME | {"routes": routes}, trust=outside()["trust"], tls=TLS)
 
     return make
 
@@ -62,7 +61,7 @@ def by_name(parent):
 
 
 def names(**more):
-    return gateway_api.tls("names", LISTENER, **more)
+    return gateway_api.tls("names", 6380, **more)
 
 
 def addresses(cluster):
@@ -94,6 +93,19 @@ def routes_of(cluster, kind):
     return {item["metadata"]["name"]: item for item in cluster.api.list(kind, cluster.namespace, labels=cluster.labels)}
 
 
+def kinds_of(cluster):
+    """Which kinds of routes it has, and that each of its two places has one of each."""
+    found = {
+        kind: routes_of(cluster, of_kind) for kind, of_kind in (("TLSRoute", gateway_api.TLS_ROUTE), ("Ingress", kinds.INGRESS))
+    }
+    assert {name for routes in found.values() for name in routes} <= {"web", "web-0-0"}
+    return {kind for kind, routes in found.items() if len(routes) == 2}
+
+
+def is_draining(found):
+    return "drainingSince" in found[0]["status"]["externalAccess"]
+
+
 def test_tls_routes_lead_each_name_to_its_node_and_clients_work_through_a_failover(web, gateway, outside):
     cluster = web(by_name(gateway(names(hostname=HOSTNAMES))), replicas=1)
     cluster.wait_until_ready()
@@ -116,3 +128,148 @@ def test_tls_routes_lead_each_name_to_its_node_and_clients_work_through_a_failov
     assert report["lost"] == []
     assert report["failures"] < 10, report["complaints"]
     assert leads_right(cluster, **outside())
+
+
+def test_a_refusal_is_told_with_its_cure_and_leaves_what_was_announced(web, gateway, outside, api, new_cluster):
+    parent = gateway(names(hostname="*.other.example.com"))
+    hostnames = ["theirs.other.example.com"]
+    theirs = gateway_api.tls_route("web", new_cluster.namespace, parents=[parent], hostnames=hostnames, service="x", port=80)
+    made = api.create(gateway_api.TLS_ROUTE, theirs)
+    cluster = web(by_name(parent))
+    told = cluster.wait_for("ExternalAccessReady", "False", reason="ServiceConflict")
+    assert "TLSRoute web exists and belongs to somebody else: rename it or this ValkeyCluster; it is not touched" in told["message"]
+    assert api.get(gateway_api.TLS_ROUTE, "web", new_cluster.namespace)["spec"] == made["spec"]
+    cluster.wait_until_ready(outside=False)
+
+    api.delete(gateway_api.TLS_ROUTE, "web", new_cluster.namespace)
+    place = f"Gateway {parent['namespace']}/{parent['name']}"
+    refused(
+        cluster,
+        f"{place} does not accept TLSRoute web-0-0 (NoMatchingListenerHostname): "
+        "let a listener's hostname cover web-0-0.routes.example.com, or leave it out",
+    )
+    gateway(names(namespaces=SAME))
+    not_allowed = (
+        f"{place} does not accept TLSRoute web-0-0 (NotAllowedByListeners): "
+        "let a listener's allowedRoutes admit the cluster's namespace and kind TLSRoute"
+    )
+    refused(cluster, not_allowed)
+    (pod,) = cluster.pods()
+    ((_, _, (host, port, _)),) = cluster.slots(pod)
+    assert (host, port) == (f"{pod['metadata']['name']}.valkey-web.{cluster.namespace}.svc", 6379)
+
+    gateway(names())
+    cluster.wait_until_ready()
+    ((_, _, (host, port, _)),) = cluster.slots(pod)
+    assert (host, port) == ("web-0-0.routes.example.com", 6380)
+    gateway(names(namespaces=SAME))
+    refused(cluster, not_allowed)
+    cluster.wait_until_ready(outside=False)
+    ((_, _, (host, port, _)),) = cluster.slots(pod)
+    assert (host, port) == ("web-0-0.routes.example.com", 6380)
+
+    gateway(names())
+    cluster.wait_until_ready()
+    eventually(lambda: leads_right(cluster, **outside()), what="each name to lead to its node")
+
+
+def test_another_kind_of_route_is_changed_to_on_a_live_cluster_and_old_ones_stay_until_nobody_needs_them(
+    web, gateway, edge, outside
+):
+    """Story 8 from a Gateway to an Ingress on port 443, and on to routes of the user's own."""
+    cluster = web(by_name(gateway(names())))
+    cluster.wait_until_ready()
+    assert cluster.bootstrap() == ["web.routes.example.com:6380"]
+    eventually(lambda: leads_right(cluster, **outside()), what="each name to lead to its node")
+    assert kinds_of(cluster) == {"TLSRoute"}
+    with programs.load("valkey-py", seeds=cluster.bootstrap(), login=cluster.login("default"), prefix="kind", **outside()) as load:
+        cluster.external(routes={"kind": "Ingress", "parentRefs": None, "ingressClassName": edge.ingress_class})
+        cluster.wait_until(is_draining, what="old routes that drain")
+        assert kinds_of(cluster) == {"TLSRoute", "Ingress"}
+        cluster.wait_until_drained()
+        report = load.stop()
+    assert (report["failures"], report["lost"]) == (0, []), report["complaints"]
+    cluster.wait_until_ready()
+    assert cluster.bootstrap() == ["web.routes.example.com:443"]
+    assert addresses(cluster) == {"web-0-0": "web-0-0.routes.example.com:443"}
+    assert leads_right(cluster, **outside())
+    assert works(cluster, "ingress", **outside())
+    assert kinds_of(cluster) == {"Ingress"}
+
+    cluster.external(routes=None, advertisedPort=443)
+    cluster.wait_until(is_draining, what="routes that drain")
+    assert kinds_of(cluster) == {"Ingress"}
+    cluster.wait_until_drained()
+    cluster.wait_until_ready()
+    assert kinds_of(cluster) == set()
+
+
+def test_tcp_routes_have_a_port_for_each_node_without_tls_and_names_and_keep_it(new_cluster, gateway, operator):
+    first_listener = gateway_api.tcp("port-6390", 6390)
+    listeners = [
+        first_listener,
+        gateway_api.tcp("port-6391", 6391),
+        gateway_api.tls("port-6392", 6392),
+        gateway_api.tcp("port-6393", 6393),
+    ]
+    parent = gateway(first_listener)
+    place = f"Gateway {parent['namespace']}/{parent['name']}"
+    by_port = {
+        "type": "Ingress",
+        "advertisedPort": 6390,
+        "announceWhen": "Always",
+        "routes": {"kind": "TCPRoute", "parentRefs": [parent]},
+    }
+    cluster = new_cluster(shards=1, replicas=1, external=by_port)
+    refused(cluster, f"{place} has no listeners of protocol TCP at ports 6391, 6392: add them")
+    cluster.wait_until_ready(outside=False)
+    gateway(*listeners)
+    refused(cluster, f"{place} has no listeners of protocol TCP at ports 6392: add them")
+    listeners[2] = gateway_api.tcp("port-6392", 6392)
+    gateway(*listeners)
+    cluster.wait_until_ready()
+    assert cluster.bootstrap() == ["198.18.0.12:6390"]
+    assert addresses(cluster) == {"web-0-0": "198.18.0.12:6391", "web-0-1": "198.18.0.12:6392"}
+    assert leads_right(cluster)
+    assert works(cluster, "tcp")
+
+    second = new_cluster("second", shards=1, replicas=0, external=by_port)
+    refused(second, f"{place} has no listeners of protocol TCP at ports 6394: add them")
+    gateway(*listeners, gateway_api.tcp("port-6394", 6394))
+    second.wait_until_ready()
+    assert second.bootstrap() == ["198.18.0.12:6393"]
+    assert addresses(second) == {"second-0-0": "198.18.0.12:6394"}
+    assert leads_right(second)
+
+    ports = {name: route["spec"]["parentRefs"] for name, route in routes_of(cluster, gateway_api.TCP_ROUTE).items()}
+    cluster.external(advertisedPort=6380)
+    operator.restart()
+    cluster.wait_until_ready()
+    assert addresses(cluster) == {"web-0-0": "198.18.0.12:6391", "web-0-1": "198.18.0.12:6392"}
+    assert {name: route["spec"]["parentRefs"] for name, route in routes_of(cluster, gateway_api.TCP_ROUTE).items()} == ports
+
+
+def test_openshifts_routes_are_announced_once_their_router_admits_them(web, kubernetes, api, outside, tmp_path):
+    cluster = web({"kind": "Route"})
+    refused(
+        cluster, "Kubernetes does not serve Route, or the operator may not see that it does: install the CRDs that it comes from"
+    )
+    openshift.install(api)
+    try:
+        router = openshift.Router(kubernetes, tmp_path)
+        router.refused["web-0-0.routes.example.com"] = ("HostAlreadyClaimed", "it belongs to an older route")
+        with router:
+            refused(
+                cluster,
+                "router default does not accept Route web-0-0 (HostAlreadyClaimed: it belongs to an older route): choose another host",
+            )
+            router.refused.clear()
+            cluster.wait_until_ready()
+            assert cluster.bootstrap() == ["web.routes.example.com:443"]
+            assert addresses(cluster) == {"web-0-0": "web-0-0.routes.example.com:443"}
+            there = outside(openshift.ADDRESS)
+            eventually(lambda: leads_right(cluster, **there), what="each name to lead to its node")
+            assert works(cluster, "openshift", **there)
+    finally:
+        openshift.uninstall(api)
+    refused(cluster, "Kubernetes does not serve Route")
