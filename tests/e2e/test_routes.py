@@ -205,47 +205,42 @@ def test_another_kind_of_route_is_changed_to_on_a_live_cluster_and_old_ones_stay
 
 
 def test_tcp_routes_have_a_port_for_each_node_without_tls_and_names_and_keep_it(new_cluster, gateway, operator):
-    first_listener = gateway_api.tcp("port-6390", 6390)
-    listeners = [
-        first_listener,
-        gateway_api.tcp("port-6391", 6391),
-        gateway_api.tls("port-6392", 6392),
-        gateway_api.tcp("port-6393", 6393),
-    ]
-    parent = gateway(first_listener)
-    place = f"Gateway {parent['namespace']}/{parent['name']}"
+    listeners = [gateway_api.tcp("port-6390", 6390), gateway_api.tls("port-6392", 6392)]
+    parent = gateway(*listeners)
     by_port = {
         "type": "Ingress",
         "advertisedPort": 6390,
         "announceWhen": "Always",
         "routes": {"kind": "TCPRoute", "parentRefs": [parent]},
     }
+    place = f"Gateway {parent['namespace']}/{parent['name']}"
     cluster = new_cluster(shards=1, replicas=1, external=by_port)
-    refused(cluster, f"{place} has no listeners of protocol TCP at ports 6391, 6392: add them")
+    refused(cluster, f"{place} has no listeners of protocol TCP at ports 6391, 6393: add them")
     cluster.wait_until_ready(outside=False)
+    listeners.append(gateway_api.tcp("port-6391", 6391))
     gateway(*listeners)
-    refused(cluster, f"{place} has no listeners of protocol TCP at ports 6392: add them")
-    listeners[2] = gateway_api.tcp("port-6392", 6392)
+    refused(cluster, f"{place} has no listeners of protocol TCP at ports 6393: add them")
+    listeners.append(gateway_api.tcp("port-6393", 6393))
     gateway(*listeners)
     cluster.wait_until_ready()
     assert cluster.bootstrap() == ["198.18.0.12:6390"]
-    assert addresses(cluster) == {"web-0-0": "198.18.0.12:6391", "web-0-1": "198.18.0.12:6392"}
+    assert addresses(cluster) == {"web-0-0": "198.18.0.12:6391", "web-0-1": "198.18.0.12:6393"}
     assert leads_right(cluster)
     assert works(cluster, "tcp")
 
     second = new_cluster("second", shards=1, replicas=0, external=by_port)
-    refused(second, f"{place} has no listeners of protocol TCP at ports 6394: add them")
-    gateway(*listeners, gateway_api.tcp("port-6394", 6394))
+    refused(second, f"{place} has no listeners of protocol TCP at ports 6394, 6395: add them")
+    gateway(*listeners, gateway_api.tcp("port-6394", 6394), gateway_api.tcp("port-6395", 6395))
     second.wait_until_ready()
-    assert second.bootstrap() == ["198.18.0.12:6393"]
-    assert addresses(second) == {"second-0-0": "198.18.0.12:6394"}
+    assert second.bootstrap() == ["198.18.0.12:6394"]
+    assert addresses(second) == {"second-0-0": "198.18.0.12:6395"}
     assert leads_right(second)
 
     ports = {name: route["spec"]["parentRefs"] for name, route in routes_of(cluster, gateway_api.TCP_ROUTE).items()}
     cluster.external(advertisedPort=6380)
     operator.restart()
     cluster.wait_until_ready()
-    assert addresses(cluster) == {"web-0-0": "198.18.0.12:6391", "web-0-1": "198.18.0.12:6392"}
+    assert addresses(cluster) == {"web-0-0": "198.18.0.12:6391", "web-0-1": "198.18.0.12:6393"}
     assert {name: route["spec"]["parentRefs"] for name, route in routes_of(cluster, gateway_api.TCP_ROUTE).items()} == ports
 
 
