@@ -76,7 +76,7 @@ def test_kinds_that_come_in_any_version_are_picked_up_while_the_operator_runs(we
         api.until(
             gateway_api.TLS_ROUTE,
             web.namespace,
-            lambda found: all(route["metadata"].get("annotations") == {"example.com/by": "v1"} for route in found),
+            lambda found: all(route["metadata"].get("annotations", {}).get("example.com/by") == "v1" for route in found),
             what="the routes changed",
         )
         assert version(api, web) == ["gateway.networking.k8s.io/v1"]
