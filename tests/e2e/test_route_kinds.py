@@ -22,7 +22,7 @@ def _no_kinds(api):
 
 @pytest.fixture
 def web(new_cluster, api, tmp_path):
-    """A cluster with TLSRoutes at the Gateway infra/public, which is not there."""
+    """A cluster with TLSRoutes at the Gateway edge of its namespace, which is not there."""
     put(api, new_cluster.namespace, A.issue(f"*.valkey-web.{new_cluster.namespace}.svc", "*.routes.example.com").secret(A))
     trust = tmp_path / "ca.crt"
     trust.write_text(A.certificate)
@@ -85,3 +85,8 @@ def test_kinds_that_come_in_any_version_are_picked_up_while_the_operator_runs(we
         gateway_api.uninstall(api)
         refused(web, "Kubernetes does not serve TLSRoute")
         assert told(web) == ("web-0-0.routes.example.com", 6380)
+
+
+@pytest.mark.usefixtures("without_definitions", "gateway_kinds")
+def test_without_the_right_to_see_which_kinds_there_are_the_cluster_works_inside_and_says_so(web):
+    refused(web, "Kubernetes does not serve TLSRoute, or the operator may not see that it does")
