@@ -1,4 +1,5 @@
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -68,17 +69,31 @@ def process(kubernetes, operator, tmp_path):
     operator.scale(1)
 
 
-@pytest.fixture
-def without_nodes(api, operator):
-    """The operator without the right to read Kubernetes nodes."""
+@contextmanager
+def _without(api, operator, *resources):
+    """The operator without its rules for these resources."""
     rules = api.get(kinds.CLUSTER_ROLE, operators.NAME)["rules"]
-    less = [rule for rule in rules if "nodes" not in rule["resources"]]
-    assert len(less) == len(rules) - 1
+    less = [rule for rule in rules if not set(resources) & set(rule["resources"])]
+    assert len(less) == len(rules) - len(resources)
     api.patch(kinds.CLUSTER_ROLE, operators.NAME, None, {"rules": less})
     operator.restart()
     yield
     api.patch(kinds.CLUSTER_ROLE, operators.NAME, None, {"rules": rules})
     operator.restart()
+
+
+@pytest.fixture
+def without_nodes(api, operator):
+    """The operator without the right to read Kubernetes nodes."""
+    with _without(api, operator, "nodes"):
+        yield
+
+
+@pytest.fixture
+def without_definitions(api, operator):
+    """The operator without the right to see which kinds of routes there are."""
+    with _without(api, operator, "customresourcedefinitions", "apiservices"):
+        yield
 
 
 @pytest.fixture(scope="module")
