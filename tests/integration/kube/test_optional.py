@@ -47,8 +47,13 @@ class Served:
             await self._kube.replace(CUSTOM_RESOURCE_DEFINITION, {**live, "spec": spec})
 
     async def end(self):
+        """Not served, and the definition gone."""
         with suppress(NotFound):
             await self._kube.delete(CUSTOM_RESOURCE_DEFINITION, self.name)
+            async with asyncio.timeout(20):
+                while True:
+                    await self._kube.get(CUSTOM_RESOURCE_DEFINITION, self.name)
+                    await asyncio.sleep(0.02)
 
     async def make(self, kind, name, namespace, **labels):
         """An object, as soon as its kind is served."""
