@@ -106,6 +106,17 @@ class ValkeyCluster:
     def pod(self, shard, node):
         return self.api.get(kinds.POD, f"valkey-{self.name}-{shard}-{node}-0", self.namespace)
 
+    def replace(self, pod, *, grace=None):
+        """Delete a pod, and wait until the next one of its name is ready. A failover's own moment without Ready is over by then."""
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+
+        def holds(found):
+            told = condition(found[0], "Ready") if found else None
+            return told is not None and found[0]["metadata"]["uid"] != uid and told["status"] == "True"
+
+        self.api.delete(kinds.POD, name, self.namespace, grace=grace)
+        self.api.until(kinds.POD, self.namespace, holds, name=name, what=f"another pod {name}")
+
     def record(self, shard, node):
         return self.api.get(kinds.RECORD, f"{self.name}-{shard}-{node}", self.namespace)
 
@@ -174,9 +185,11 @@ class ValkeyCluster:
         return {pod["metadata"]["name"]: self.ask(pod, "CLUSTER MYID") for pod in self.pods()}
 
     def primary(self, shard):
-        """The pod of the shard's primary, by its label."""
+        """The pod of the shard's primary, by its label, which two pods have for a moment at a failover."""
         labels = self.labels | {"valkey.io/shard-index": str(shard), "valkey.io/role": "primary"}
-        (found,) = self.api.list(kinds.POD, self.namespace, labels=labels)
+        (found,) = self.api.until(
+            kinds.POD, self.namespace, lambda pods: len(pods) == 1 and pods, labels=labels, what=f"one primary of shard {shard}"
+        )
         return found
 
     def make_first_nodes_primaries(self):

@@ -66,6 +66,9 @@ def cluster_ips(cluster, services):
 
 
 def wait_for_snippet(cluster, *names):
+    """The names are published, and nothing but their resolution is waited for: no cluster of a test before claims one."""
+    cluster.wait_for("ExternalAccessReady", "False", reason="WaitingForDNS")
+
     def is_there(found):
         text = found[0]["data"][f"web.{cluster.namespace}.override"] if found else ""
         return all(f"rewrite name exact {name} web" in text for name in names) and found[0]
@@ -125,8 +128,10 @@ def test_a_name_per_shard_leads_to_its_primary_inside_after_a_failover_too(new_c
     names = {f"web-{shard}.example.com": f"web-{shard}" for shard in range(2)}
     assert inside.addresses(names) == cluster_ips(cluster, names)
 
+    ids = cluster.ids()
+
     def leads_to(node):
-        return inside.node_ids(["web-0.example.com:6380"]) == {"web-0.example.com:6380": cluster.ids()[f"valkey-web-0-{node}-0"]}
+        return inside.node_ids(["web-0.example.com:6380"]) == {"web-0.example.com:6380": ids[f"valkey-web-0-{node}-0"]}
 
     eventually(lambda: leads_to(0), what="the name to lead to the first node")
     inside.work("web-1.example.com:6380")
@@ -149,7 +154,6 @@ def test_names_of_load_balancers_work_inside_and_outside(new_cluster, client, dn
     named = template.replace("web", "{name}")
     cluster = new_cluster(shards=2, external={"type": "LoadBalancer", "loadBalancerScope": scope, "advertisedHost": named})
     led = {template.format(shard=shard, node=node): services.format(shard=shard, node=node) for shard, node in NODES}
-    cluster.wait_for("ExternalAccessReady", "False", reason="WaitingForDNS")
     wait_for_snippet(cluster, *led)
     dns.take(cluster)
     cluster.wait_until_ready()
@@ -225,7 +229,6 @@ def test_names_of_before_stay_until_servers_tell_the_new_ones(new_cluster, dns):
     dns.take(cluster)
     cluster.wait_until_ready()
     cluster.external(advertisedHost="new.example.com")
-    cluster.wait_for("ExternalAccessReady", "False", reason="WaitingForDNS")
     wait_for_snippet(cluster, "old.example.com", "new.example.com")
     dns.take(cluster)
     cluster.wait_until_ready()

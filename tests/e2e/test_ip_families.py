@@ -199,8 +199,7 @@ def test_addresses_of_a_family_that_services_do_not_have_are_no_addresses(new_cl
     cluster.wait_until_ready()
     for name, (_, six) in MACHINES.items():
         _set_external(api, name, (six,))
-    cluster.api.delete(kinds.POD, "valkey-web-0-1-0", cluster.namespace, grace=0)
-    cluster.wait_for("Ready", "False")
+    cluster.replace(cluster.pod(0, 1), grace=0)
     cluster.wait_until_ready()
     assert announced(cluster) == of_machines(cluster, ipv6=False)
 

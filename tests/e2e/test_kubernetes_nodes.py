@@ -14,8 +14,7 @@ def test_the_host_of_an_endpoint_follows_its_pod_to_another_kubernetes_node(stea
     assert before[1, 0]["host"] == ADDRESSES[left]
 
     cordon(left)
-    steady.api.delete(kinds.POD, pod["metadata"]["name"], steady.namespace)
-    steady.wait_for("Ready", "False")
+    steady.replace(pod)
     steady.wait_until_ready()
 
     now = steady.pod(1, 0)["spec"]["nodeName"]

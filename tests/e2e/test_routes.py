@@ -136,7 +136,7 @@ def test_a_refusal_is_told_with_its_cure_and_leaves_what_was_announced(web, gate
     theirs = gateway_api.tls_route("web", new_cluster.namespace, parents=[parent], hostnames=hostnames, service="x", port=80)
     made = api.create(gateway_api.TLS_ROUTE, theirs)
     cluster = web(by_name(parent))
-    told = cluster.wait_for("ExternalAccessReady", "False", reason="ServiceConflict")
+    told = cluster.wait_for("ExternalAccessReady", "False", reason="ObjectConflict")
     assert "TLSRoute web exists and belongs to somebody else: rename it or this ValkeyCluster; it is not touched" in told["message"]
     assert api.get(gateway_api.TLS_ROUTE, "web", new_cluster.namespace)["spec"] == made["spec"]
     cluster.wait_until_ready(outside=False)

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from authorities import authority
-from e2e import api as kinds
 from e2e import envoy, programs
 from e2e.changing import change_under_load
 from e2e.operators import server_process
@@ -91,9 +90,8 @@ def test_each_name_leads_to_its_node_and_clients_work_through_failovers(web, rou
     endpoints = {place: node["address"] for place, node in cluster.endpoints().items()}
     with programs.loads(prefix="load", login=cluster.login("default"), seeds=cluster.bootstrap(), **outside) as loads:
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
-        eventually(lambda: cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0", what="node 0-1 to be the primary")
-        cluster.api.delete(kinds.POD, "valkey-web-1-0-0", cluster.namespace)
-        cluster.wait_for("Ready", "False")
+        cluster.wait_until_primary("valkey-web-0-1-0")
+        cluster.replace(cluster.pod(1, 0))
         cluster.wait_until_ready()
         reports = [load.stop() for load in loads]
     for report in reports:

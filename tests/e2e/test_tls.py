@@ -150,8 +150,7 @@ def test_a_secret_that_vanishes_or_is_spoilt_harms_nobody_not_even_a_server_that
         assert "servers keep the certificate that they have, which is valid until" in told["message"]
         assert cluster.condition("Ready")["status"] == "True"
         if values is None:
-            cluster.api.delete(kinds.POD, cluster.pod(0, 1)["metadata"]["name"], cluster.namespace)
-            cluster.wait_for("Ready", "False")
+            cluster.replace(cluster.pod(0, 1))
             cluster.wait_for("Ready")
     assert {served(pod) for pod in cluster.pods()} == {pair.fingerprint}
     put(api, cluster.namespace, other.secret(A))

@@ -10,7 +10,6 @@ from e2e import envoy, programs
 from e2e.libraries import ACCESS, SNI
 from e2e.secured import put
 from e2e.sni import NODES, by_node, seeds
-from e2e.waiting import eventually
 
 A = authority("A")
 TLS = {"certificate": {"secretName": "web-cert"}}
@@ -95,7 +94,7 @@ def test_every_library_writes_reads_and_goes_on_through_a_planned_failover(acces
         for load in loads:
             load.measure_anew()
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
-        eventually(lambda: cluster.primary(0)["metadata"]["name"] == "valkey-web-0-1-0", what="node 0-1 to be the primary")
+        cluster.wait_until_primary("valkey-web-0-1-0")
         reports = dict(zip(able, pool.map(programs.Running.stop, loads), strict=True))
     for library, report in reports.items():
         results.reports[library.name, access] = report
