@@ -7,7 +7,7 @@ import subprocess
 
 import click
 
-from bench import access, by_shard, check, cost, failover, figures
+from bench import access, by_shard, check, cost, failover, figures, routes
 from bench.bench import Bench
 from bench.clusters import BenchError
 from demo.kubernetes import DemoError
@@ -26,6 +26,7 @@ MEASUREMENTS = {
     "failover": failover.failover,
     "by-shard": by_shard.by_shard,
     "check": check.checking,
+    "routes": routes.routes,
 }
 
 

@@ -65,12 +65,20 @@ class Clusters:
 
     def __exit__(self, *_: object) -> None:
         self.client.delete(Namespace, self.namespace)
-        self._until(self._is_gone, seconds=120, what=f"the end of namespace {self.namespace}")
+        self._until(self._is_gone, seconds=300, what=f"the end of namespace {self.namespace}")
 
-    def create(self, name: str, *, access: Mapping[str, Any] = OFF, certificate: str = "") -> None:
-        """A cluster of 3 × (1+1); `certificate`: the name of a Secret, for TLS."""
+    def create(
+        self,
+        name: str,
+        *,
+        access: Mapping[str, Any] = OFF,
+        certificate: str = "",
+        shards: int = SHARDS,
+        replicas: int = REPLICAS,
+    ) -> None:
+        """A cluster of 3 × (1+1) or of another size; `certificate`: the name of a Secret, for TLS."""
         known = {key: value for key, value in access.items() if value is not None}
-        spec: dict[str, Any] = {"image": IMAGE, "shards": SHARDS, "replicas": REPLICAS, "externalAccess": known}
+        spec: dict[str, Any] = {"image": IMAGE, "shards": shards, "replicas": replicas, "externalAccess": known}
         if certificate:
             spec["tls"] = {"certificate": {"secretName": certificate}}
         self.client.create(VALKEY_CLUSTER(metadata=ObjectMeta(name=name, namespace=self.namespace), spec=spec))
@@ -101,14 +109,17 @@ class Clusters:
         patch = {"metadata": {"annotations": dict(annotations)}}
         self.client.patch(Service, name, patch, namespace=self.namespace, patch_type=PatchType.MERGE)
 
-    def await_true(self, condition: str, names: Iterable[str], *, seconds: float = 180.0) -> float:
-        """The moment (monotonic) at which the condition was first seen true on the last of the clusters, for its present spec."""
+    def await_true(self, condition: str, names: Iterable[str], *, reason: str | None = None, seconds: float = 180.0) -> float:
+        """The moment (monotonic) at which the condition was first seen true on the last of the clusters, for its present spec.
+
+        With a reason: at which it was first seen to have that.
+        """
         waiting = set(names)
         moments: list[float] = []
 
         def look() -> None:
             for kind, cluster in self.client.watch(VALKEY_CLUSTER, namespace=self.namespace):
-                if kind != "DELETED" and _is_true(cluster, condition):
+                if kind != "DELETED" and _is_true(cluster, condition, reason):
                     waiting.discard(cluster["metadata"]["name"])
                 if not waiting:
                     moments.append(time.monotonic())
@@ -203,11 +214,14 @@ class Clusters:
             time.sleep(0.1)
 
 
-def _is_true(cluster: Any, condition: str) -> bool:  # noqa: ANN401 -- a generic resource
+def _is_true(cluster: Any, condition: str, reason: str | None = None) -> bool:  # noqa: ANN401 -- a generic resource
     status = cluster.get("status") or {}
     if status.get("observedGeneration") != cluster["metadata"]["generation"]:
         return False
-    return any(found["type"] == condition and found["status"] == "True" for found in status.get("conditions", ()))
+    return any(
+        found["type"] == condition and (found["reason"] == reason if reason else found["status"] == "True")
+        for found in status.get("conditions", ())
+    )
 
 
 def _server(pod: dict[str, Any]) -> Server:

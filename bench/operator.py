@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from lightkube import Client
 
 NAMESPACE = "valkey-operator-system"
-SAMPLE = re.compile(
-    r'^valkey_operator_api_writes_total\{kind="(?P<kind>\w+)",verb="(?P<verb>[\w-]+)"\} (?P<value>\S+)$', re.MULTILINE
-)
+SAMPLE = re.compile(r"^(?P<name>[a-z_]+)\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
+LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,27 @@ class Operator:
 
     def writes(self) -> dict[str, float]:
         """Writes to the API server since its start, by kind and verb; renewals of the Lease are left out."""
+        counted = self.counted("valkey_operator_api_writes_total", "kind", "verb")
+        return {key: value for key, value in counted.items() if not key.startswith("Lease ")}
+
+    def lists(self) -> dict[str, float]:
+        """Lists of objects since its start, by kind."""
+        return self.counted("valkey_operator_lists_total", "kind")
+
+    def watches(self) -> dict[str, float]:
+        """Watches that are open, by kind."""
+        begun = self.counted("valkey_operator_api_requests_total", "kind", verb="watch", code="200")
+        ended = self.counted("valkey_operator_watches_ended_total", "kind")
+        return {kind: count - ended.get(kind, 0) for kind, count in begun.items()}
+
+    def counted(self, name: str, *by: str, **only: str) -> dict[str, float]:
+        """The sums of a metric's series with those labels, by the values of others."""
         with urllib.request.urlopen(f"http://{self.ip}:8080/metrics", timeout=10) as answer:
             text = answer.read().decode()
-        return {f"{m['kind']} {m['verb']}": float(m["value"]) for m in SAMPLE.finditer(text) if m["kind"] != "Lease"}
+        sums: dict[str, float] = {}
+        for sample in SAMPLE.finditer(text):
+            labels = dict(LABEL.findall(sample["labels"]))
+            if sample["name"] == name and only.items() <= labels.items():
+                key = " ".join(labels[label] for label in by)
+                sums[key] = sums.get(key, 0) + float(sample["value"])
+        return sums

@@ -41,6 +41,27 @@ def command(library: str) -> list[str]:
             return [sys.executable, "-W", "ignore", str(SOURCES / "python" / "load.py")]
 
 
+def alone(library: str, code: str, at: Path) -> list[str]:
+    """The words that run a program which is one file, put into a folder, with the packages that the programs of its language have."""
+    match libraries.named(library).language:
+        case "Go":
+            (at / "main.go").write_text(code)
+            for name in ("go.mod", "go.sum"):
+                shutil.copy(SOURCES / "go" / name, at)
+            go(at, at / "client")
+            return [str(at / "client")]
+        case "Node.js":
+            (at / "client.mjs").write_text(code)
+            (at / "node_modules").symlink_to(_built("node", _build_node) / "node_modules")
+            return ["node", str(at / "client.mjs")]
+        case "Java":
+            (at / "Client.java").write_text(code)
+            return [*JAVA, f"{_built('java', _build_java)}/lib/*", str(at / "Client.java")]
+        case _:
+            (at / "client.py").write_text(code)
+            return [sys.executable, str(at / "client.py")]
+
+
 @cache
 def _built(language: str, make: Callable[[Path], None]) -> Path:
     """The folder with the program; whole or not at all, however many build it at once."""

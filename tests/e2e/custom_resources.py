@@ -7,9 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from e2e import api as kinds
-from e2e.waiting import eventually
 from sandbox import build, home
+
+from . import api as kinds
+from .waiting import eventually
 
 
 @dataclass(frozen=True, slots=True)

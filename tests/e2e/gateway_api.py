@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from e2e import custom_resources
-from e2e.api import Kind
-from e2e.custom_resources import Module
+from . import custom_resources
+from .api import Kind
+from .custom_resources import Module
 
 GROUP = "gateway.networking.k8s.io"
 GATEWAY_CLASS = Kind(f"{GROUP}/v1", "gatewayclasses", namespaced=False)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from . import builds, programs
 
-GO = Path(__file__).parent / "outside" / "go"
-
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
@@ -80,20 +78,7 @@ class Plugin:
         environment = {**os.environ, "VALKEY_USERNAME": user, "VALKEY_PASSWORD": password}
         if trust is not None:
             environment["VALKEY_CA_FILE"] = str(trust)
-        placed = programs.placed(_command(library, done.stdout, directory), is_outside=True, hosts=self.hosts)
+        placed = programs.placed(builds.alone(library, done.stdout, directory), is_outside=True, hosts=self.hosts)
         ran = subprocess.run(placed, env=environment, cwd=directory, capture_output=True, text=True, check=False, timeout=60)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout.strip()
-
-
-def _command(library, code, directory):
-    """The words that run a library's code."""
-    if library == "valkey-go":
-        (directory / "main.go").write_text(code)
-        for name in ("go.mod", "go.sum"):
-            shutil.copy(GO / name, directory)
-        program = directory / "client"
-        builds.go(directory, program)
-        return [str(program)]
-    (directory / "client.py").write_text(code)
-    return [sys.executable, str(directory / "client.py")]

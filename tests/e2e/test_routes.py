@@ -167,6 +167,7 @@ def test_a_refusal_is_told_with_its_cure_and_leaves_what_was_announced(web, gate
     cluster.wait_until_ready(outside=False)
     ((_, _, (host, port, _)),) = cluster.slots(pod)
     assert (host, port) == ("web-0-0.routes.example.com", 6380)
+    assert addresses(cluster) == {"web-0-0": "web-0-0.routes.example.com:6380"}
 
     gateway(names())
     cluster.wait_until_ready()

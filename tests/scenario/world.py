@@ -71,6 +71,7 @@ class World:
             fresh_passwords=Passwords(*(f"{user}-password-{self._draws}" for user in ("operator", "replication", "default"))),
             acl=mirror.acl,
             snippet=mirror.snippet,
+            routing=mirror.routing,
             user_passwords=dict(self.user_passwords),
             servers={index: self._ask(index, pod) for index, pod in mirror.pods.items()},
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scenario.timeline import NOON
 from scenario.world_pods import Pods
+from scenario.world_routes import Routes
 from scenario.world_services import Services, WriteRefusedError
 from valkey_operator.api.cluster import ValkeyClusterSpec
 from valkey_operator.api.status import ClusterStatus, NodeStatus
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from scenario.timeline import Timeline
     from scenario.world_fleet import Fleet
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Machine, Pod, Workload
+    from valkey_operator.core.observed import Machine, Pod, Routing, Workload
 
 WATCH = (0.002, 0.04)
 """Seconds by which the operator's mirror lags behind, another figure in every world."""
@@ -53,6 +54,7 @@ class Mirror:
     passwords: plan.Passwords | None
     acl: str | None
     snippet: Snippet | None
+    routing: Routing
 
 
 class Kubernetes:
@@ -76,6 +78,7 @@ class Kubernetes:
         self.files: dict[NodeIndex, str] = {}
         self.passwords: plan.Passwords | None = None
         self.services = Services(timeline, changed=self.change)
+        self.routes = Routes(timeline, changed=self.change)
         self.pods = Pods(timeline, fleet, cluster="orders", changed=self.change)
         self.pods.lines = self._lines
         self._lag = timeline.chance.uniform(*WATCH)
@@ -108,6 +111,7 @@ class Kubernetes:
             passwords=self.passwords,
             acl=acl.acl if isinstance(acl, plan.AclSecret) else None,
             snippet=Snippet("snippet-1", snippet.text) if isinstance(snippet, plan.DnsSnippet) else None,
+            routing=self.routes.view(),
         )
 
     def _wrote(self, what: object) -> None:
@@ -140,6 +144,8 @@ class Kubernetes:
         match wanted:
             case plan.ExternalService():
                 changed = self.services.ensure(wanted)
+            case plan.ExternalRoute():
+                changed = self.routes.ensure(wanted)
             case plan.ServerWorkload(index=index, digest=digest, owner_uid=owner):
                 assert owner == self.records[index].uid
                 changed = self.pods.ensure(index, image=self.cluster.spec.image, digest=digest)
@@ -175,6 +181,8 @@ class Kubernetes:
         """Delete this very object."""
         if wanted.kind == "Service":
             self.services.delete(wanted.name, wanted.uid)
+        elif wanted.kind == "TCPRoute":
+            self.routes.delete(wanted.name, wanted.uid)
         elif wanted.kind == "ConfigMap":
             assert (wanted.name, wanted.uid) == ("orders-dns", "snippet-1")
             self.objects.pop(plan.DnsSnippet, None)

@@ -9,8 +9,9 @@ from valkey_operator.core.observed import Machine, Probe
 if TYPE_CHECKING:
     from scenario.world_kubernetes import Kubernetes
     from scenario.world_pods import LivePod
+    from scenario.world_services import LiveService
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.plan import ExternalService
+    from valkey_operator.core.plan import ExternalService, ServicePort
 
 KUBE_PROXY_ADDRESS = 0.5
 """Seconds until a machine serves node ports on an address that it has just got."""
@@ -48,7 +49,8 @@ class Outside:
         """What answers there."""
         services = self.kubernetes.services
         machine = self.machine_at(host)
-        found = services.behind(port) if machine is not None else services.at(self.names.get(host, host), port)
+        address = self.names.get(host, host)
+        found = services.behind(port) if machine is not None else services.at(address, port) or self._routed(address, port)
         if machine is None and found is None:
             return Probe(None, "timed out")
         if found is None:
@@ -61,6 +63,15 @@ class Outside:
         if not answering:
             return Probe(None, "connection refused")
         return Probe(self.kubernetes.timeline.chance.choice(answering).id)
+
+    def _routed(self, address: str, number: int) -> tuple[LiveService, ServicePort] | None:
+        """Which Service and port of it a Gateway leads to there."""
+        route = self.kubernetes.routes.at(address, number)
+        service = self.kubernetes.services.live.get(route.name) if route is not None else None
+        if route is None or service is None:
+            return None
+        ports = (port for port in service.wanted.ports if port.port == route.port.port and port.name in service.sliced)
+        return next(((service, port) for port in ports), None)
 
     def _targets(self, service: ExternalService, target: str | int) -> list[LivePod]:
         """The pods behind a Service's port: those with its labels, and by name just the one whose container port has that name."""

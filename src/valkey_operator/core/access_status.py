@@ -127,14 +127,20 @@ def _shard(observed: Observed, topology: Topology, access: Access, shard: int) -
     nodes = tuple(
         _node(observed, access, index, endpoint)
         for index in topology.wanted
-        if index.shard == shard and isinstance(endpoint := access.endpoints.get(index), Announcement)
+        if index.shard == shard and (endpoint := _endpoint(access, index)) is not None
     )
     primary = topology.primary(shard)
-    own = access.endpoints.get(primary) if primary is not None else None
+    own = _endpoint(access, primary) if primary is not None else None
     service = service_of(observed.cluster, shard)
-    if not isinstance(own, Announcement):
+    if own is None:
         return ShardEndpoint(shard=shard, service=service, nodes=nodes)
     return ShardEndpoint(shard=shard, service=service, host=own.host, port=own.port, address=own.address, nodes=nodes)
+
+
+def _endpoint(access: Access, index: NodeIndex) -> Announcement | None:
+    """Where a node can be dialled; while something is missing for that, what clients are told of it all the same."""
+    endpoint = access.endpoints.get(index)
+    return endpoint if isinstance(endpoint, Announcement) else access.records.get(index)
 
 
 def _node(observed: Observed, access: Access, index: NodeIndex, endpoint: Announcement) -> NodeEndpoint:

@@ -1,15 +1,18 @@
 """Every client library, outside, through every type of external access: it writes, reads, and goes on through a planned failover."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 import pytest
+from valkey import ResponseError
 
 from authorities import authority
 from e2e import envoy, programs
 from e2e.libraries import ACCESS, SNI
 from e2e.secured import put
 from e2e.sni import NODES, by_node, seeds
+from valkey_operator.outside.clients import CLIENTS
 
 A = authority("A")
 TLS = {"certificate": {"secretName": "web-cert"}}
@@ -33,6 +36,7 @@ EXTERNAL = {
     },
 }
 LOAD = {"fresh_every": None, "keys": 100, "warm": 100, "pause": 0.02, "last_round": True}
+GREETING = "hello"
 ONCE = LOAD | {"last_round": False}
 LONG = 20.0  # seconds, many times what programs need to work where they can
 
@@ -104,6 +108,24 @@ def test_every_library_writes_reads_and_goes_on_through_a_planned_failover(acces
         assert report["keys"] == 100
         assert report["writes"] >= 200
         assert report["reads"] >= 300
+
+
+@pytest.mark.parametrize("access", ["NodePort", SNI], indirect=True)
+def test_what_endpoints_prints_for_a_library_runs_as_it_was_printed(web, tried, valkey):
+    """Without TLS and with it."""
+    cluster, options = web
+    valkey = replace(valkey, hosts=options.get("hosts"))
+    put_greeting(cluster)
+    printed = [library.name for library in tried if library.name in CLIENTS]
+    said = {library: valkey.printed_client(library, cluster, options.get("trust")) for library in printed}
+    assert said == dict.fromkeys(printed, GREETING)
+
+
+def put_greeting(cluster):
+    """What printed programs read. It is put by whichever server takes it."""
+    for pod in cluster.pods():
+        with suppress(ResponseError):  # another one has it
+            cluster.ask(pod, "SET", "greeting", GREETING, login=cluster.login("default"))
 
 
 @pytest.mark.parametrize("access", [SNI], indirect=True)

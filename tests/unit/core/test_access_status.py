@@ -169,9 +169,17 @@ def test_the_route_to_all_shards_is_told_once_nodes_are_announced():
 
 
 def test_a_refused_node_has_no_endpoint_in_the_status():
-    result = found(named(*but("orders-1-1", NOT_ALLOWED), told=NAMES))
+    result = found(named(*but("orders-1-1", NOT_ALLOWED)))
     assert not result.status.ready
     assert [len(shard.nodes) for shard in result.status.endpoints] == [2, 1, 2]
+
+
+def test_a_node_that_was_announced_before_it_was_refused_keeps_the_endpoint_that_clients_are_told():
+    result = found(named(*but("orders-1-1", NOT_ALLOWED), told=NAMES))
+    assert not result.status.ready
+    assert [len(shard.nodes) for shard in result.status.endpoints] == [2, 2, 2]
+    kept = result.status.endpoints[1].nodes[1]
+    assert (kept.address, kept.announced) == ("orders-1-1.example.com:6380", True)
     assert result.status.bootstrap == Bootstrap(service="orders", addresses=("orders.example.com:6380",))
 
 

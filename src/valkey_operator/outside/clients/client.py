@@ -29,6 +29,8 @@ class Client:
     between: str
     """What stands between two of them."""
     program: str
+    tls_seed: str = ""
+    """One address with TLS, where that differs."""
     tls_imports: str = ""
     tls_options: str = ""
 
@@ -36,7 +38,8 @@ class Client:
 def code(client: Client, target: Target) -> str:
     """The program for that cluster; user, password and authorities come from the environment, never from the code."""
     pairs = target.bootstrap or tuple(dict.fromkeys(endpoint.pair for endpoint in target.endpoints if endpoint.role == "primary"))
-    seeds = client.between.join(client.seed.replace("<host>", pair.host).replace("<port>", str(pair.port)) for pair in pairs)
+    seed = (target.tls and client.tls_seed) or client.seed
+    seeds = client.between.join(seed.replace("<host>", pair.host).replace("<port>", str(pair.port)) for pair in pairs)
     program = client.program.removeprefix("\n").replace("<seeds>", seeds)
     program = program.replace("<imports>", client.tls_imports.removeprefix("\n") if target.tls else "")
     program = program.replace("<options>", client.tls_options.removeprefix("\n") if target.tls else "").replace(

@@ -1,6 +1,6 @@
 """iovalkey, and its like ioredis."""
 
-from valkey_operator.outside.clients import node_tls
+from valkey_operator.outside.clients import node_maps
 from valkey_operator.outside.clients.client import Client
 
 PROGRAM = """
@@ -11,21 +11,16 @@ const client = new Cluster(
 <seeds>
   ],
   {
-    // Names stay names, so that they are what the certificate is compared with.
-    dnsLookup: (address, callback) => callback(null, address),
-    redisOptions: {
+<options>    redisOptions: {
       username: process.env.VALKEY_USERNAME,
       password: process.env.VALKEY_PASSWORD,
-      connectTimeout: 2000,
-<options>    },
+      connectTimeout: 5000,
+      commandTimeout: 5000,
+    },
   },
 );
 console.log(await client.get("greeting"));
 await client.quit();
-"""
-SEED = '    { host: "<host>", port: <port> },'
-TLS_OPTIONS = """
-      tls: { ca: readFileSync(process.env.VALKEY_CA_FILE) },
 """
 
 IOVALKEY = Client(
@@ -33,9 +28,10 @@ IOVALKEY = Client(
     file="client.mjs",
     install="npm install iovalkey",
     comment="//",
-    seed=SEED,
+    seed='    { host: "<host>", port: <port> },',
+    tls_seed='    node("<host>", <port>),',
     between="\n",
     program=PROGRAM.replace("<library>", "iovalkey"),
-    tls_imports=node_tls.IMPORTS,
-    tls_options=TLS_OPTIONS,
+    tls_imports=f"{node_maps.AUTHORITIES}const node = (host, port) => ({{ host, port, tls: {{ ca, servername: host }} }});\n",
+    tls_options=node_maps.mapped("natMap", indent=4),
 )

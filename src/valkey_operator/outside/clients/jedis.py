@@ -13,7 +13,7 @@ JEDIS = Client(
 <imports>import java.util.Set;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.JedisCluster;
+import redis.clients.jedis.RedisClusterClient;
 
 public class Client {
   public static void main(String[] arguments) throws Exception {
@@ -24,7 +24,7 @@ public class Client {
         .socketTimeoutMillis(5000);
 <options>    Set<HostAndPort> start = Set.of(
 <seeds>);
-    try (JedisCluster client = new JedisCluster(start, configuration.build())) {
+    try (RedisClusterClient client = RedisClusterClient.builder().nodes(start).clientConfig(configuration.build()).build()) {
       System.out.println(client.get("greeting"));
     }
   }

@@ -1,6 +1,6 @@
 """node-redis."""
 
-from valkey_operator.outside.clients import node_tls
+from valkey_operator.outside.clients import node_maps
 from valkey_operator.outside.clients.client import Client
 
 NODE_REDIS = Client(
@@ -9,6 +9,7 @@ NODE_REDIS = Client(
     install="npm install redis",
     comment="//",
     seed='    { socket: { host: "<host>", port: <port> } },',
+    tls_seed='    { socket: node("<host>", <port>) },',
     between="\n",
     program="""
 import { createCluster } from "redis";
@@ -17,12 +18,10 @@ const client = createCluster({
   rootNodes: [
 <seeds>
   ],
-  defaults: {
+<options>  defaults: {
     username: process.env.VALKEY_USERNAME,
     password: process.env.VALKEY_PASSWORD,
-    socket: {
-      connectTimeout: 2000,
-<options>    },
+    socket: { connectTimeout: 5000 },
   },
 });
 client.on("error", (error) => console.error(error));
@@ -30,9 +29,6 @@ await client.connect();
 console.log(await client.get("greeting"));
 await client.close();
 """,
-    tls_imports=node_tls.IMPORTS,
-    tls_options="""
-      tls: true,
-      ca: readFileSync(process.env.VALKEY_CA_FILE),
-""",
+    tls_imports=f"{node_maps.AUTHORITIES}const node = (host, port) => ({{ host, port, tls: true, ca, servername: host }});\n",
+    tls_options=node_maps.mapped("nodeAddressMap", indent=2),
 )

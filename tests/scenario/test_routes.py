@@ -1,0 +1,142 @@
+"""Routes made by the operator: what is told leads somewhere while they are made, changed and refused, wherever the operator is killed."""
+
+import pytest
+
+from scenario.story import NODE_PORT, NODES, OFF, Story, formed, reached
+from scenario.test_enabling import OUTSIDE
+from scenario.world_routes import ADDRESS
+from valkey_operator.api.conditions import ConditionType
+from valkey_operator.core.names import NodeIndex
+
+HOST = "valkey.example.com"
+ROUTED = {
+    "enabled": True,
+    "type": "Ingress",
+    "advertisedHost": HOST,
+    "drainSeconds": 3,
+    "routes": {"kind": "TCPRoute", "parentRefs": [{"namespace": "edge", "name": "public"}]},
+}
+LED = {index: (HOST, 6381 + number) for number, index in enumerate(NODES)}
+
+
+def known(story: Story) -> Story:
+    """The Gateway's name is in the DNS."""
+    story.outside.names[HOST] = ADDRESS
+    return story
+
+
+def test_every_node_has_a_listener_and_nothing_is_told_before_its_route_is_followed():
+    story = known(formed())
+    story.access(**ROUTED)
+    story.settle(within=15)
+    assert story.told() == LED
+    assert sorted(story.kubernetes.routes.live) == ["orders", *(f"orders-{index}" for index in NODES)]
+    story.witness.assert_announced()
+    assert story.starts() == 6
+    story.assert_at_rest()
+
+
+def test_a_route_that_is_refused_withholds_all_the_first_time():
+    story = known(formed())
+    before = story.told()
+    story.kubernetes.routes.refused.add("orders-1-0")
+    story.access(**ROUTED)
+    story.run(15)
+    assert story.outside_is() == "RouteNotAccepted"
+    assert "does not accept TCPRoute orders-1-0" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
+    assert story.told() == before
+    story.kubernetes.routes.judge_anew()
+    story.settle(within=10)
+    assert story.told() == LED
+
+
+def test_a_route_that_is_refused_later_leaves_what_is_told_and_what_the_status_says():
+    story = known(formed())
+    story.access(**ROUTED)
+    story.settle()
+    with story.witness.excused():
+        story.kubernetes.routes.judge_anew("orders-1-0")
+        story.run(5)
+        assert story.outside_is() == "RouteNotAccepted"
+        assert story.told() == LED
+        assert [len(shard.nodes) for shard in story.external.endpoints] == [2, 2, 2]
+        story.kubernetes.routes.judge_anew()
+        story.run(2)
+    story.settle()
+    assert story.told() == LED
+    story.witness.assert_announced()
+
+
+def test_a_route_that_somebody_deletes_comes_back_at_its_port():
+    story = known(formed())
+    story.access(**ROUTED)
+    story.settle()
+    with story.witness.excused():
+        story.kubernetes.routes.delete("orders-2-1")
+        story.run(3)
+    story.settle()
+    assert story.told() == LED
+    story.witness.assert_announced()
+
+
+def test_from_node_ports_to_routes_and_back_nobody_is_told_what_cannot_be_dialled():
+    story = known(reached())
+    story.access(**ROUTED)
+    story.run(12)
+    story.settle()
+    assert story.told() == LED
+    story.access(**NODE_PORT, drainSeconds=3)
+    story.run(12)
+    story.settle()
+    assert story.told() == OUTSIDE
+    assert not story.kubernetes.routes.live
+    assert story.starts() == 6
+
+
+def test_routes_go_when_external_access_does():
+    story = known(formed())
+    story.access(**ROUTED)
+    story.settle()
+    story.access(**{**OFF, "drainSeconds": 3})
+    story.run(8)
+    story.settle()
+    assert not story.kubernetes.routes.live
+    assert not story.services.live
+    assert story.told() == {index: (story.process(index).ip, 6379) for index in NODES}
+
+
+def test_a_failover_moves_no_route():
+    story = known(formed())
+    story.access(**ROUTED)
+    story.settle()
+    story.write()
+    story.pods.restart_container(NodeIndex(1, 0))
+    story.run(6)
+    story.settle()
+    assert story.told() == LED
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_at_steps_of_enabling(part):
+    for steps in range(1 + part * 6, 72, 18):
+        story = known(formed())
+        story.passes.kill_after = story.passes.steps + steps
+        story.access(**ROUTED)
+        story.run(4)
+        story.settle()
+        assert story.passes.kill_after is None
+        assert story.told() == LED
+        assert story.starts() == 6
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_at_steps_of_a_change_from_node_ports(part):
+    for steps in range(1 + part * 12, 80, 24):
+        story = known(reached())
+        story.passes.kill_after = story.passes.steps + steps
+        story.access(**ROUTED)
+        story.run(12)
+        story.settle()
+        assert story.passes.kill_after is None
+        assert story.told() == LED
+        assert story.starts() == 6

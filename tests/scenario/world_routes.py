@@ -1,0 +1,107 @@
+"""The TCPRoutes of the world, and the one Gateway that they attach to: it takes or refuses a route a moment after it was written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from valkey_operator.core.observed import Gateway, Listener, Route, Routing, Verdict
+from valkey_operator.core.times import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from scenario.timeline import Timeline
+    from valkey_operator.core.plan import ExternalRoute
+
+ADDRESS = "203.0.113.9"
+"""Where the Gateway listens."""
+LISTENERS = range(6380, 6400)
+DELAY = (0.05, 0.5)
+"""Seconds until the Gateway follows a route, and has said so."""
+
+
+@dataclass(slots=True)
+class LiveRoute:
+    """A route as it stands."""
+
+    wanted: ExternalRoute
+    uid: str
+    created: datetime
+    followed: ExternalRoute | None = None
+    """As the Gateway leads connections by it."""
+    accepted: bool | None = None
+
+    def view(self) -> Route:
+        """What the operator sees of it."""
+        return Route(
+            kind=self.wanted.kind,
+            namespace="shop",
+            name=self.wanted.name,
+            uid=self.uid,
+            created=stamp(self.created),
+            deleting=False,
+            ours=True,
+            parents=self.wanted.parents,
+            verdicts=tuple(
+                Verdict(parent.text, self.accepted, "" if self.accepted is not False else "NotAllowedByListeners")
+                for parent in self.wanted.parents
+            ),
+        )
+
+
+class Routes:
+    """Routes by name."""
+
+    def __init__(self, timeline: Timeline, *, changed: Callable[[], None]) -> None:
+        self.timeline, self.changed = timeline, changed
+        self.live: dict[str, LiveRoute] = {}
+        self.refused: set[str] = set()
+        """Names of routes that the Gateway does not accept."""
+        self._uids = 0
+
+    def ensure(self, wanted: ExternalRoute) -> bool:
+        """Make a route as wanted; whether anything had to be written."""
+        live = self.live.get(wanted.name)
+        if live is None:
+            self._uids += 1
+            live = self.live[wanted.name] = LiveRoute(wanted, f"route-{self._uids}", self.timeline.moment)
+        elif live.wanted == wanted:
+            return False
+        live.wanted, live.accepted = wanted, None
+        self.timeline.between(*DELAY, self._follow, live)
+        return True
+
+    def _follow(self, live: LiveRoute) -> None:
+        if self.live.get(live.wanted.name) is live:
+            live.accepted = live.wanted.name not in self.refused
+            live.followed = live.wanted if live.accepted else None
+            self.changed()
+
+    def judge_anew(self, *refused: str) -> None:
+        """Somebody changes the Gateway: it refuses these routes from now on, and no others."""
+        self.refused = set(refused)
+        for live in self.live.values():
+            self._follow(live)
+
+    def delete(self, name: str, uid: str | None = None) -> None:
+        """The route goes, and with it the way that it led."""
+        live = self.live.get(name)
+        if live is not None and uid in (None, live.uid):
+            del self.live[name]
+            self.changed()
+
+    def at(self, host: str, number: int) -> ExternalRoute | None:
+        """The route that the Gateway follows at an address and port."""
+        followed = (live.followed for live in self.live.values() if host == ADDRESS)
+        return next((route for route in followed if route and any(parent.port == number for parent in route.parents)), None)
+
+    def view(self) -> Routing:
+        """What the operator sees of all this."""
+        listeners = tuple(Listener(f"tcp-{port}", port, "TCP") for port in LISTENERS)
+        return Routing(
+            served={"TCPRoute": "gateway.networking.k8s.io/v1"},
+            routes=tuple(live.view() for live in self.live.values()),
+            gateways={"edge/public": Gateway("edge", "public", (ADDRESS,), listeners)},
+        )
