@@ -4,11 +4,12 @@ import pytest
 
 from scenario.story import NODE_PORT, NODES, OFF, Story, formed, reached
 from scenario.test_enabling import OUTSIDE
-from scenario.world_routes import ADDRESS
+from scenario.world_routes import GATEWAYS
 from valkey_operator.api.conditions import ConditionType
 from valkey_operator.core.names import NodeIndex
 
 HOST = "valkey.example.com"
+ADDRESS, OTHER = GATEWAYS["edge/public"], GATEWAYS["edge/other"]
 ROUTED = {
     "enabled": True,
     "type": "Ingress",
@@ -91,6 +92,23 @@ def test_from_node_ports_to_routes_and_back_nobody_is_told_what_cannot_be_dialle
     assert story.told() == OUTSIDE
     assert not story.kubernetes.routes.live
     assert story.starts() == 6
+
+
+def test_another_gateway_leads_beside_the_old_one_until_names_lead_there():
+    story = known(formed())
+    story.access(**ROUTED)
+    story.settle()
+    ((_, port),) = {story.told()[NODES[0]]}
+    story.access(**{**ROUTED, "routes": {"kind": "TCPRoute", "parentRefs": [{"namespace": "edge", "name": "other"}]}})
+    story.run(2.5)
+    assert {story.outside.dial(address, port).id for address in (ADDRESS, OTHER)} == {story.process(NODES[0]).id}
+    story.outside.names[HOST] = OTHER
+    story.run(5)
+    story.settle()
+    assert story.told() == LED
+    assert story.outside.dial(ADDRESS, port).id is None
+    story.witness.assert_announced()
+    story.assert_at_rest()
 
 
 def test_routes_go_when_external_access_does():

@@ -1,4 +1,4 @@
-"""The TCPRoutes of the world, and the one Gateway that they attach to: it takes or refuses a route a moment after it was written."""
+"""The TCPRoutes of the world, and the two Gateways that they attach to: each takes or refuses a route a moment after it was written."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from scenario.timeline import Timeline
     from valkey_operator.core.plan import ExternalRoute
 
-ADDRESS = "203.0.113.9"
-"""Where the Gateway listens."""
+GATEWAYS = {"edge/public": "203.0.113.9", "edge/other": "203.0.113.10"}
+"""Where each listens."""
 LISTENERS = range(6380, 6400)
 DELAY = (0.05, 0.5)
-"""Seconds until the Gateway follows a route, and has said so."""
+"""Seconds until Gateways follow a route, and have said so."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class LiveRoute:
     uid: str
     created: datetime
     followed: ExternalRoute | None = None
-    """As the Gateway leads connections by it."""
+    """As its Gateways lead connections by it."""
     accepted: bool | None = None
 
     def view(self) -> Route:
@@ -58,7 +58,7 @@ class Routes:
         self.timeline, self.changed = timeline, changed
         self.live: dict[str, LiveRoute] = {}
         self.refused: set[str] = set()
-        """Names of routes that the Gateway does not accept."""
+        """Names of routes that no Gateway accepts."""
         self._uids = 0
 
     def ensure(self, wanted: ExternalRoute) -> bool:
@@ -80,7 +80,7 @@ class Routes:
             self.changed()
 
     def judge_anew(self, *refused: str) -> None:
-        """Somebody changes the Gateway: it refuses these routes from now on, and no others."""
+        """Somebody changes the Gateways: they refuse these routes from now on, and no others."""
         self.refused = set(refused)
         for live in self.live.values():
             self._follow(live)
@@ -93,9 +93,12 @@ class Routes:
             self.changed()
 
     def at(self, host: str, number: int) -> ExternalRoute | None:
-        """The route that the Gateway follows at an address and port."""
-        followed = (live.followed for live in self.live.values() if host == ADDRESS)
-        return next((route for route in followed if route and any(parent.port == number for parent in route.parents)), None)
+        """The route that a Gateway follows at its address and port."""
+        for live in self.live.values():
+            for parent in live.followed.parents if live.followed is not None else ():
+                if (GATEWAYS[parent.gateway], parent.port) == (host, number):
+                    return live.followed
+        return None
 
     def view(self) -> Routing:
         """What the operator sees of all this."""
@@ -103,5 +106,5 @@ class Routes:
         return Routing(
             served={"TCPRoute": "gateway.networking.k8s.io/v1"},
             routes=tuple(live.view() for live in self.live.values()),
-            gateways={"edge/public": Gateway("edge", "public", (ADDRESS,), listeners)},
+            gateways={key: Gateway(*key.split("/"), (address,), listeners) for key, address in GATEWAYS.items()},
         )

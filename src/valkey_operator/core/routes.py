@@ -37,7 +37,7 @@ class RoutesNow:
     ensured: tuple[ExternalRoute, ...]
     removed: tuple[Route, ...]
     leftovers: tuple[str, ...]
-    """`kind/name` or `kind/name:host` of what the present spec does not want."""
+    """`kind/name`, `kind/name:host` or `kind/name of parent` of what the present spec does not want."""
 
 
 def wanted_by(cluster: Cluster) -> Routes | None:
@@ -50,11 +50,12 @@ def routes_now(observed: Observed, services: Sequence[ExternalService], *, drain
     """The routes to these Services, which the present spec wants; what older endpoints need stays until it is `drained`."""
     wanted = {(route.kind, route.name): route for route in _routes(observed, services)}
     live = {(route.kind, route.name): route for route in observed.routing.routes}
-    old_hosts = {key: _gone(live, key, route.hosts) for key, route in wanted.items()}
+    old_hosts = {key: _old_hosts(live.get(key), route) for key, route in wanted.items()}
+    old_parents = {key: _old_parents(live.get(key), route) for key, route in wanted.items()}
     unwanted = [route for key, route in sorted(live.items()) if key not in wanted]
     return RoutesNow(
         ensured=tuple(
-            route if drained else replace(route, hosts=(*route.hosts, *old_hosts[key]))
+            route if drained else replace(route, hosts=(*route.hosts, *old_hosts[key]), parents=(*route.parents, *old_parents[key]))
             for key, route in wanted.items()
             if not (key in live and live[key].deleting)
         ),
@@ -62,6 +63,7 @@ def routes_now(observed: Observed, services: Sequence[ExternalService], *, drain
         leftovers=(
             *(f"{route.kind}/{route.name}" for route in unwanted),
             *(f"{kind}/{name}:{host}" for (kind, name), listed in old_hosts.items() for host in listed),
+            *(f"{kind}/{name} of {parent.text}" for (kind, name), listed in old_parents.items() for parent in listed),
         ),
     )
 
@@ -100,10 +102,15 @@ def _refused(observed: Observed, wanted: Routes, service: str) -> Missing | None
     host = _host_of(observed, service)
     if wanted.kind is not RouteKind.TCP_ROUTE and host not in route.hosts:
         return _missing(f"{kind} {service} does not lead {host} yet")
-    elsewhere = [parent for parent in _parents(observed, wanted, service) if parent not in route.parents]
+    parents = _parents(observed, wanted, service)
+    elsewhere = [parent for parent in parents if parent not in route.parents]
     if elsewhere:
         return _missing(f"{kind} {service} does not attach to {', '.join(parent.text for parent in elsewhere)} yet")
-    words = [_words(route, verdict, host or "") for verdict in route.verdicts if verdict.accepted is not True]
+    # What old parents say, which a route keeps for a while, counts no more.
+    asked = {parent.text for parent in parents} if wanted.kind in GATEWAY_KINDS else {verdict.parent for verdict in route.verdicts}
+    words = [
+        _words(route, verdict, host or "") for verdict in route.verdicts if verdict.parent in asked and verdict.accepted is not True
+    ]
     return _missing("; ".join(words)) if words else None
 
 
@@ -195,9 +202,16 @@ def _index(service: ExternalService) -> NodeIndex | None:
     return NodeIndex(service.shard, int(service.selector[names.NODE_INDEX]))
 
 
-def _gone(live: dict[tuple[str, str], Route], key: tuple[str, str], hosts: tuple[str, ...]) -> tuple[str, ...]:
+def _old_hosts(live: Route | None, wanted: ExternalRoute) -> tuple[str, ...]:
     """The hosts of a live route that are not wanted any more. OpenShift's has one host, which is changed at once."""
-    route = live.get(key)
-    if route is None or route.kind == RouteKind.ROUTE:
+    if live is None or live.kind == RouteKind.ROUTE:
         return ()
-    return tuple(host for host in route.hosts if host not in hosts)
+    return tuple(host for host in live.hosts if host not in wanted.hosts)
+
+
+def _old_parents(live: Route | None, wanted: ExternalRoute) -> tuple[ListenerRef, ...]:
+    """The parents of a live route that are not wanted any more. On a Gateway that stays a TCPRoute moves at once: its port is somebody else's."""
+    if live is None:
+        return ()
+    stays = {parent.gateway for parent in wanted.parents} if live.kind == RouteKind.TCP_ROUTE else set[str]()
+    return tuple(parent for parent in live.parents if parent not in wanted.parents and parent.gateway not in stays)

@@ -168,6 +168,27 @@ def test_a_route_of_openshift_has_one_host():
     assert found.leftovers == ()
 
 
+def test_a_route_keeps_old_parents_until_they_are_drained():
+    other_gateway = ListenerRef("gateways", "private")
+    old = by_name(parents=(other_gateway,), verdicts=())
+    found = now(named(*old))
+    assert [each.parents for each in found.ensured if each.name == NAME] == [(ListenerRef("gateways", "public"), other_gateway)]
+    assert "TLSRoute/orders-0-1 of Gateway gateways/private" in found.leftovers
+    assert wanted(named(*old), drained=True)[NAME].parents == (ListenerRef("gateways", "public"),)
+
+
+def test_what_an_old_parent_says_counts_no_more():
+    both = (ListenerRef("gateways", "public"), ListenerRef("gateways", "private"))
+    refused = Verdict("Gateway gateways/private", accepted=False, message="NotAllowedByListeners")
+    assert said(named(*by_name(parents=both, verdicts=(YES, refused)))) is None
+
+
+def test_on_a_gateway_that_stays_a_route_by_port_moves_at_once():
+    seen = ported(*(replace(each, parents=(replace(each.parents[0], section="old"),)) for each in by_port()))
+    assert now(seen).leftovers == ()
+    assert wanted(seen)[NAME].parents == (ListenerRef("gateways", "public", port=6382),)
+
+
 CHANGES = {
     "another kind": of("Ingress"),
     "no routes": {**BY_NAME, "routes": None},
