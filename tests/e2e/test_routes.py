@@ -205,6 +205,37 @@ def test_another_kind_of_route_is_changed_to_on_a_live_cluster_and_old_ones_stay
     assert kinds_of(cluster) == set()
 
 
+def test_another_gateway_takes_over_while_the_old_one_still_leads(web, gateway, edge, outside):
+    """Story 8 from Gateway to Gateway."""
+    old = gateway(names())
+    cluster = web(by_name(old))
+    cluster.wait_until_ready()
+    eventually(lambda: leads_right(cluster, **outside()), what="each name to lead to its node")
+    name = f"{cluster.namespace}-new"
+    new = edge.gateway(name, edge.name, [names()])
+    try:
+        with programs.load(
+            "valkey-py", seeds=cluster.bootstrap(), login=cluster.login("default"), prefix="move", **outside()
+        ) as load:
+            cluster.external(routes={"parentRefs": [new]})
+            cluster.wait_until(is_draining, what="old Gateway that drains")
+            assert parents_of(cluster) == [[new, old]] * 2
+            cluster.wait_until_drained()
+            report = load.stop()
+        assert (report["failures"], report["lost"]) == (0, []), report["complaints"]
+        cluster.wait_until_ready()
+        assert parents_of(cluster) == [[new]] * 2
+        assert leads_right(cluster, **outside())
+    finally:
+        cluster.api.delete(gateway_api.GATEWAY, name, edge.name)
+
+
+def parents_of(cluster):
+    """What each of its routes attaches to, as its user would write it."""
+    routes = routes_of(cluster, gateway_api.TLS_ROUTE).values()
+    return [[{key: parent[key] for key in ("name", "namespace")} for parent in route["spec"]["parentRefs"]] for route in routes]
+
+
 def test_tcp_routes_have_a_port_for_each_node_without_tls_and_names_and_keep_it(new_cluster, gateway, operator):
     listeners = [gateway_api.tcp("port-6390", 6390), gateway_api.tls("port-6392", 6392)]
     parent = gateway(*listeners)
