@@ -46,7 +46,7 @@ def crowd(bench: Bench) -> list[Figure]:
         rest = operator.process.cpu_seconds
         time.sleep(REST_SECONDS)
         rest = operator.process.cpu_seconds - rest
-        written = {kind: count - writes.get(kind, 0) for kind, count in operator.writes().items() if count > writes.get(kind, 0)}
+        written = operator.written_since(writes)
         if written:
             bench.steps.say(f"written at rest: {written}")
         resident = operator.process.megabytes

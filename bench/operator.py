@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from bench.clusters import BenchError
 from bench.processes import PodProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lightkube import Client
 
 NAMESPACE = "valkey-operator-system"
@@ -48,9 +51,23 @@ class Operator:
 
     def watches(self) -> dict[str, float]:
         """Watches that are open, by kind."""
-        begun = self.counted("valkey_operator_api_requests_total", "kind", verb="watch", code="200")
+        begun = self.counted("valkey_operator_api_requests_total", "kind", verb="watch")
         ended = self.counted("valkey_operator_watches_ended_total", "kind")
         return {kind: count - ended.get(kind, 0) for kind, count in begun.items()}
+
+    def written_since(self, before: Mapping[str, float]) -> dict[str, float]:
+        """What `writes` tells beyond what it told before."""
+        return {kind: count - before.get(kind, 0) for kind, count in self.writes().items() if count > before.get(kind, 0)}
+
+    def await_quiet(self, *, seconds: float = 10.0, within: float = 300.0) -> None:
+        """Nothing was written for so long."""
+        written, since, begun = self.writes(), time.monotonic(), time.monotonic()
+        while time.monotonic() < since + seconds:
+            if time.monotonic() > begun + within:
+                raise BenchError(f"the operator still writes after {within:.0f} s")
+            time.sleep(1)
+            if (now := self.writes()) != written:
+                written, since = now, time.monotonic()
 
     def counted(self, name: str, *by: str, **only: str) -> dict[str, float]:
         """The sums of a metric's series with those labels, by the values of others."""
