@@ -49,7 +49,6 @@ def test_a_client_outside_works_through_a_failover(new_cluster, library):
         report = load.stop()
     assert report["lost"] == []
     assert report["requests"] > 100
-    assert report["worst_gap"] < 3, report
     assert report["failures"] < 10, report["complaints"]
     assert cluster.primary(0)["metadata"]["name"] != primary["metadata"]["name"]
     assert cluster.node_ports() == before
