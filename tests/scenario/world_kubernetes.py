@@ -145,7 +145,9 @@ class Kubernetes:
             case plan.ExternalService():
                 changed = self.services.ensure(wanted)
             case plan.ExternalRoute():
-                changed = self.routes.ensure(wanted)
+                # The operator's writer compares with what its mirror shows, which may be old.
+                shown = {route.name: route.parents for route in self.mirror.routing.routes}
+                changed = shown.get(wanted.name) != wanted.parents and self.routes.ensure(wanted)
             case plan.ServerWorkload(index=index, digest=digest, owner_uid=owner):
                 assert owner == self.records[index].uid
                 changed = self.pods.ensure(index, image=self.cluster.spec.image, digest=digest)
