@@ -34,7 +34,9 @@ def test_a_kubernetes_node_is_drained_under_load_and_nothing_is_lost(new_cluster
     cluster.wait_until_ready()
     drained = cluster.primary(0)["spec"]["nodeName"]
     ports = cluster.node_ports()
-    with programs.load("valkey-py", seeds=cluster.bootstrap(), login=cluster.login("default"), prefix="drain") as load:
+    with programs.load(
+        "valkey-py", seeds=cluster.bootstrap(), login=cluster.login("default"), prefix="drain", last_round=True
+    ) as load:
         cordon(drained)
         selector = "--pod-selector=valkey.io/cluster=web"
         kubernetes.kubectl("drain", drained, selector, "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=120s")
@@ -44,6 +46,7 @@ def test_a_kubernetes_node_is_drained_under_load_and_nothing_is_lost(new_cluster
     assert ADDRESSES[drained] not in {node["host"] for node in cluster.endpoints().values()}
     assert cluster.node_ports() == ports
     assert report["lost"] == []
+    assert report["recovered"], report["complaints"]
 
 
 def test_clients_outside_go_on_without_a_kubernetes_node_and_all_is_well_when_it_is_back(new_cluster, api, operator):
