@@ -109,17 +109,21 @@ class Clusters:
         patch = {"metadata": {"annotations": dict(annotations)}}
         self.client.patch(Service, name, patch, namespace=self.namespace, patch_type=PatchType.MERGE)
 
-    def await_true(self, condition: str, names: Iterable[str], *, reason: str | None = None, seconds: float = 180.0) -> float:
-        """The moment (monotonic) at which the condition was first seen true on the last of the clusters, for its present spec.
+    def await_true(self, condition: str, names: Iterable[str], *, seconds: float = 180.0) -> float:
+        """The moment (monotonic) at which the condition was first seen true on the last of the clusters, for its present spec."""
+        return self._await_told(condition, "status", "True", names, seconds=seconds)
 
-        With a reason: at which it was first seen to have that.
-        """
+    def await_reason(self, condition: str, reason: str, names: Iterable[str], *, seconds: float = 180.0) -> float:
+        """The same, but for a reason of the condition."""
+        return self._await_told(condition, "reason", reason, names, seconds=seconds)
+
+    def _await_told(self, condition: str, field: str, value: str, names: Iterable[str], *, seconds: float) -> float:
         waiting = set(names)
         moments: list[float] = []
 
         def look() -> None:
             for kind, cluster in self.client.watch(VALKEY_CLUSTER, namespace=self.namespace):
-                if kind != "DELETED" and _is_true(cluster, condition, reason):
+                if kind != "DELETED" and _tells(cluster, condition, field, value):
                     waiting.discard(cluster["metadata"]["name"])
                 if not waiting:
                     moments.append(time.monotonic())
@@ -130,7 +134,7 @@ class Clusters:
         looking.start()
         looking.join(seconds)
         if not moments:
-            raise BenchError(f"{condition} of {', '.join(sorted(waiting))} did not come true within {seconds:.0f} s")
+            raise BenchError(f"{field} {value} of {condition} of {', '.join(sorted(waiting))} did not come within {seconds:.0f} s")
         return moments[0]
 
     def servers(self, name: str) -> list[Server]:
@@ -190,7 +194,7 @@ class Clusters:
         def is_calm() -> bool:
             nonlocal calm_since
             cluster = self.client.get(VALKEY_CLUSTER, name, namespace=self.namespace)
-            well = all(_is_true(cluster, condition) for condition in ("Ready", "ExternalAccessReady"))
+            well = all(_tells(cluster, condition, "status", "True") for condition in ("Ready", "ExternalAccessReady"))
             if not well or len(self.servers(name)) < NODES:
                 calm_since = time.monotonic()
             return time.monotonic() - calm_since > 1.0
@@ -214,14 +218,11 @@ class Clusters:
             time.sleep(0.1)
 
 
-def _is_true(cluster: Any, condition: str, reason: str | None = None) -> bool:  # noqa: ANN401 -- a generic resource
+def _tells(cluster: Any, condition: str, field: str, value: str) -> bool:  # noqa: ANN401 -- a generic resource
     status = cluster.get("status") or {}
     if status.get("observedGeneration") != cluster["metadata"]["generation"]:
         return False
-    return any(
-        found["type"] == condition and (found["reason"] == reason if reason else found["status"] == "True")
-        for found in status.get("conditions", ())
-    )
+    return any(found["type"] == condition and found[field] == value for found in status.get("conditions", ()))
 
 
 def _server(pod: dict[str, Any]) -> Server:

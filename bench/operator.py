@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import time
-import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ from lightkube.resources.core_v1 import Pod
 
 from bench.clusters import BenchError
 from bench.processes import PodProcess
+from tests.e2e import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from lightkube import Client
 
 NAMESPACE = "valkey-operator-system"
-SAMPLE = re.compile(r"^(?P<name>[a-z_]+)\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
-LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +68,9 @@ class Operator:
 
     def counted(self, name: str, *by: str, **only: str) -> dict[str, float]:
         """The sums of a metric's series with those labels, by the values of others."""
-        with urllib.request.urlopen(f"http://{self.ip}:8080/metrics", timeout=10) as answer:
-            text = answer.read().decode()
         sums: dict[str, float] = {}
-        for sample in SAMPLE.finditer(text):
-            labels = dict(LABEL.findall(sample["labels"]))
-            if sample["name"] == name and only.items() <= labels.items():
+        for labels, value in metrics.samples(self.ip, name):
+            if only.items() <= labels.items():
                 key = " ".join(labels[label] for label in by)
-                sums[key] = sums.get(key, 0) + float(sample["value"])
+                sums[key] = sums.get(key, 0) + value
         return sums

@@ -65,7 +65,7 @@ def _refusals(bench: Bench) -> list[Figure]:
         clusters.await_true("ExternalAccessReady", [NAME])
         for _ in bench.repeatedly("a route is refused"):
             began = _say(clusters, accepted=False)
-            taken.append(clusters.await_true("ExternalAccessReady", [NAME], reason="RouteNotAccepted") - began)
+            taken.append(clusters.await_reason("ExternalAccessReady", "RouteNotAccepted", [NAME]) - began)
             _say(clusters, accepted=True)
             clusters.await_true("ExternalAccessReady", [NAME])
     return [Figure(what="routes: the Gateway's refusal to the condition", unit="s", runs=tuple(taken), target=1)]

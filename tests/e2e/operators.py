@@ -2,25 +2,21 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 
 import yaml
 
 import cluster
 from e2e import api as kinds
+from e2e import metrics
 
 NAMESPACE = "valkey-operator-system"
 NAME = "valkey-operator"
 LABELS = {"app.kubernetes.io/name": NAME}
-HTTP_PORT = 8080
 WRITES = "valkey_operator_api_writes_total"
-SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>.*)\})? (?P<value>\S+)$")
-LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 class Deployed:
@@ -138,17 +134,7 @@ def written_by(pod):
 
 
 def _metric(pod, name, labels):
-    url = f"http://{pod['status']['podIP']}:{HTTP_PORT}/metrics"
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=10) as answer:
-        text = answer.read().decode()
-    total = 0.0
-    for line in text.splitlines():
-        sample = SAMPLE.match(line)
-        if sample and sample["name"] == name:
-            found = dict(LABEL.findall(sample["labels"] or ""))
-            if all(found.get(key) == value for key, value in labels.items()):
-                total += float(sample["value"])
-    return total
+    return sum(value for found, value in metrics.samples(pod["status"]["podIP"], name) if labels.items() <= found.items())
 
 
 def deploy(kubernetes, api):

@@ -102,6 +102,12 @@ def kinds_of(cluster):
     return {kind for kind, routes in found.items() if len(routes) == 2}
 
 
+def parents_of(cluster):
+    """What each of its routes attaches to, as its user would write it."""
+    routes = routes_of(cluster, gateway_api.TLS_ROUTE).values()
+    return [[{key: parent[key] for key in ("name", "namespace")} for parent in route["spec"]["parentRefs"]] for route in routes]
+
+
 def is_draining(found):
     return "drainingSince" in found[0]["status"]["externalAccess"]
 
@@ -228,12 +234,6 @@ def test_another_gateway_takes_over_while_the_old_one_still_leads(web, gateway, 
         assert leads_right(cluster, **outside())
     finally:
         cluster.api.delete(gateway_api.GATEWAY, name, edge.name)
-
-
-def parents_of(cluster):
-    """What each of its routes attaches to, as its user would write it."""
-    routes = routes_of(cluster, gateway_api.TLS_ROUTE).values()
-    return [[{key: parent[key] for key in ("name", "namespace")} for parent in route["spec"]["parentRefs"]] for route in routes]
 
 
 def test_tcp_routes_have_a_port_for_each_node_without_tls_and_names_and_keep_it(new_cluster, gateway, operator):

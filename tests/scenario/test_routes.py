@@ -3,6 +3,7 @@
 import pytest
 
 from scenario.story import NODE_PORT, NODES, OFF, Story, formed, reached
+from scenario.test_crashes import killed_after, was_killed
 from scenario.test_enabling import OUTSIDE
 from scenario.world_routes import GATEWAYS
 from valkey_operator.api.conditions import ConditionType
@@ -26,10 +27,16 @@ def known(story: Story) -> Story:
     return story
 
 
-def test_every_node_has_a_listener_and_nothing_is_told_before_its_route_is_followed():
+def routed() -> Story:
+    """The cluster, Ready, with routes."""
     story = known(formed())
     story.access(**ROUTED)
     story.settle(within=15)
+    return story
+
+
+def test_every_node_has_a_listener_and_nothing_is_told_before_its_route_is_followed():
+    story = routed()
     assert story.told() == LED
     assert sorted(story.kubernetes.routes.live) == ["orders", *(f"orders-{index}" for index in NODES)]
     story.witness.assert_announced()
@@ -52,9 +59,7 @@ def test_a_route_that_is_refused_withholds_all_the_first_time():
 
 
 def test_a_route_that_is_refused_later_leaves_what_is_told_and_what_the_status_says():
-    story = known(formed())
-    story.access(**ROUTED)
-    story.settle()
+    story = routed()
     with story.witness.excused():
         story.kubernetes.routes.judge_anew("orders-1-0")
         story.run(5)
@@ -69,9 +74,7 @@ def test_a_route_that_is_refused_later_leaves_what_is_told_and_what_the_status_s
 
 
 def test_a_route_that_somebody_deletes_comes_back_at_its_port():
-    story = known(formed())
-    story.access(**ROUTED)
-    story.settle()
+    story = routed()
     with story.witness.excused():
         story.kubernetes.routes.delete("orders-2-1")
         story.run(3)
@@ -95,9 +98,7 @@ def test_from_node_ports_to_routes_and_back_nobody_is_told_what_cannot_be_dialle
 
 
 def test_another_gateway_leads_beside_the_old_one_until_names_lead_there():
-    story = known(formed())
-    story.access(**ROUTED)
-    story.settle()
+    story = routed()
     ((_, port),) = {story.told()[NODES[0]]}
     story.access(**{**ROUTED, "routes": {"kind": "TCPRoute", "parentRefs": [{"namespace": "edge", "name": "other"}]}})
     story.run(2.5)
@@ -112,9 +113,7 @@ def test_another_gateway_leads_beside_the_old_one_until_names_lead_there():
 
 
 def test_routes_go_when_external_access_does():
-    story = known(formed())
-    story.access(**ROUTED)
-    story.settle()
+    story = routed()
     story.access(**{**OFF, "drainSeconds": 3})
     story.run(8)
     story.settle()
@@ -124,9 +123,7 @@ def test_routes_go_when_external_access_does():
 
 
 def test_a_failover_moves_no_route():
-    story = known(formed())
-    story.access(**ROUTED)
-    story.settle()
+    story = routed()
     story.write()
     story.pods.restart_container(NodeIndex(1, 0))
     story.run(6)
@@ -134,27 +131,19 @@ def test_a_failover_moves_no_route():
     assert story.told() == LED
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_at_steps_of_enabling(part):
-    for steps in range(1 + part * 6, 72, 18):
-        story = known(formed())
-        story.passes.kill_after = story.passes.steps + steps
-        story.access(**ROUTED)
-        story.run(4)
-        story.settle()
-        assert story.passes.kill_after is None
-        assert story.told() == LED
-        assert story.starts() == 6
-
-
-@pytest.mark.parametrize("part", range(2))
-def test_at_steps_of_a_change_from_node_ports(part):
-    for steps in range(1 + part * 12, 80, 24):
-        story = known(reached())
-        story.passes.kill_after = story.passes.steps + steps
+@pytest.mark.parametrize(
+    ("begin", "steps"),
+    [
+        *((formed, range(first, 72, 18)) for first in (1, 7, 13)),
+        *((reached, range(first, 80, 24)) for first in (1, 13)),
+    ],
+)
+def test_the_end_is_the_same_wherever_the_operator_is_killed(begin, steps):
+    for step in steps:
+        story = killed_after(known(begin()), step)
         story.access(**ROUTED)
         story.run(12)
         story.settle()
-        assert story.passes.kill_after is None
+        assert was_killed(story)
         assert story.told() == LED
         assert story.starts() == 6

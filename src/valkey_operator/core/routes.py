@@ -106,11 +106,10 @@ def _refused(observed: Observed, wanted: Routes, service: str) -> Missing | None
     elsewhere = [parent for parent in parents if parent not in route.parents]
     if elsewhere:
         return _missing(f"{kind} {service} does not attach to {', '.join(parent.text for parent in elsewhere)} yet")
-    # What old parents say, which a route keeps for a while, counts no more.
-    asked = {parent.text for parent in parents} if wanted.kind in GATEWAY_KINDS else {verdict.parent for verdict in route.verdicts}
-    words = [
-        _words(route, verdict, host or "") for verdict in route.verdicts if verdict.parent in asked and verdict.accepted is not True
-    ]
+    old = {
+        parent.text for parent in route.parents if parent not in parents
+    }  # a route keeps them for a while; their word counts no more
+    words = [_words(route, verdict, host or "") for verdict in route.verdicts if verdict.parent not in old and not verdict.accepted]
     return _missing("; ".join(words)) if words else None
 
 

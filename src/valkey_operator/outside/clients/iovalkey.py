@@ -32,6 +32,6 @@ IOVALKEY = Client(
     tls_seed='    node("<host>", <port>),',
     between="\n",
     program=PROGRAM.replace("<library>", "iovalkey"),
-    tls_imports=f"{node_maps.AUTHORITIES}const node = (host, port) => ({{ host, port, tls: {{ ca, servername: host }} }});\n",
+    tls_imports=node_maps.imports("tls: { ca, servername: host }"),
     tls_options=node_maps.mapped("natMap", indent=4),
 )

@@ -1,10 +1,14 @@
 """What all libraries for Node.js need with TLS: a name for each node, which they neither send nor verify by themselves."""
 
-AUTHORITIES = """
-import { readFileSync } from "node:fs";
+
+def imports(secured: str) -> str:
+    """Lines that make `node`: a host and a port with what a library takes for TLS."""
+    return f"""
+import {{ readFileSync }} from "node:fs";
 
 const ca = readFileSync(process.env.VALKEY_CA_FILE);
 // Each node's name as SNI and as what its certificate has to cover.
+const node = (host, port) => ({{ host, port, {secured} }});
 """
 
 

@@ -29,6 +29,6 @@ await client.connect();
 console.log(await client.get("greeting"));
 await client.close();
 """,
-    tls_imports=f"{node_maps.AUTHORITIES}const node = (host, port) => ({{ host, port, tls: true, ca, servername: host }});\n",
+    tls_imports=node_maps.imports("tls: true, ca, servername: host"),
     tls_options=node_maps.mapped("nodeAddressMap", indent=2),
 )
