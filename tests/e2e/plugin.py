@@ -69,7 +69,10 @@ class Plugin:
         return f"{first['message']} → {first['advice']}"
 
     def printed_client(self, library, cluster, trust=None):
-        """What the code that `endpoints` prints for a library says when it is run outside, just as it was printed."""
+        """The last line that the code which `endpoints` prints for a library says when it is run outside, just as it was printed.
+
+        GLIDE writes to the same place, before that, that it was redirected: it may begin at a server that has not heard of a failover yet.
+        """
         done = self.run("endpoints", cluster.name, "--namespace", cluster.namespace, "--client", library)
         assert done.returncode == 0, done.stderr
         directory = self.directory / f"{library}-{cluster.name}"
@@ -81,4 +84,4 @@ class Plugin:
         placed = programs.placed(builds.alone(library, done.stdout, directory), is_outside=True, hosts=self.hosts)
         ran = subprocess.run(placed, env=environment, cwd=directory, capture_output=True, text=True, check=False, timeout=60)
         assert ran.returncode == 0, ran.stderr
-        return ran.stdout.strip()
+        return ran.stdout.strip().rpartition("\n")[2]
