@@ -117,7 +117,8 @@ def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_fai
         reached = programs.node_ids([address], login=cluster.login(), **outside)[address]
         return reached == cluster.ask(cluster.pod(shard, node), "CLUSTER MYID")
 
-    with programs.loads(prefix="load", login=cluster.login("default"), seeds=seeds(cluster), **outside) as loads:
+    login = cluster.login("default")
+    with programs.loads(prefix="load", login=login, seeds=seeds(cluster), last_round=True, **outside) as loads:
         cluster.ask(cluster.pod(0, 1), "CLUSTER FAILOVER")
         eventually(lambda: leads_to(0, 1), what="web-0 to lead to the new primary")
         assert cluster.services()["web-0"]["spec"]["selector"]["valkey.io/node-index"] == "1"
@@ -126,12 +127,10 @@ def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_fai
         os.kill(server_process(cluster.pod(0, 1)), signal.SIGKILL)
         eventually(lambda: leads_to(0, 0), what="web-0 to lead to the one that took over")
         cluster.wait_until_ready()
-        # A request may take 5 s to fail; who is caught in a loop of redirects has had no success since the first failover.
-        time.sleep(6)
         reports = [load.stop() for load in loads]
     for report in reports:
         assert report["lost"] == []
-        assert report["worst_gap"] < 10, report["complaints"]
+        assert report["recovered"], report["complaints"]
 
 
 def test_no_request_fails_while_the_type_and_the_names_change(web, router, outside):

@@ -196,7 +196,7 @@ class NodeStatus(Model):
     """SHA-256 fingerprint of the certificate that the server serves, as last seen in a new handshake; absent without TLS."""
 
     demoted_at: Annotated[str, DATE_TIME] | None = None
-    """When the server was last seen to have become a replica after having been a primary."""
+    """When the node was last seen to have ceased to be a primary, or to have become a replica: clients who reached it until then are in the wrong place."""
 
     announced: Announced | None = None
     """What clients are really told, as read from the server."""

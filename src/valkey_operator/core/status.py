@@ -162,7 +162,7 @@ def node_status(observed: Observed, index: NodeIndex, *, now: datetime) -> NodeS
     if not isinstance(server, Server):
         return status.model_copy(update={"ready": False})
     host, port = server.me.hostname, server.me.port
-    demoted = before.role == "primary" and role(observed, index) == "replica"
+    demoted = status.role not in (before.role, "primary")
     return status.model_copy(
         update={
             "node_id": server.id,

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from valkey_operator.core.observed import Observed
 
 
+def recorded(seen: Observed, index: NodeIndex, **fields: Any) -> Observed:
+    """The record of a node has that in its status."""
+    record = seen.records[index]
+    return replace(seen, records={**seen.records, index: replace(record, status=record.status.model_copy(update=fields))})
+
+
 def silent(seen: Observed, *indexes: NodeIndex) -> Observed:
     """Those servers do not answer."""
     return replace(seen, servers={**seen.servers, **dict.fromkeys(indexes, Unreachable("timed out"))})

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from unit.core.edits import silent
+from unit.core.edits import recorded, silent
 from unit.core.given import NODES, NOW, observed, service
 from unit.core.test_access import OUTSIDE, SERVICES, TYPE
 from valkey_operator.core.decide import decide
@@ -21,8 +21,7 @@ def demoted(access, *, at, leading_to="0"):
     """Node 0-1 was a primary until then; new clients are led to that node."""
     selector = {"valkey.io/shard-index": "0", "valkey.io/node-index": leading_to}
     seen = observed(access, service("orders-0", selector=selector, type_="ClusterIP"), answering=False)
-    record = seen.records[R0]
-    return replace(seen, records={**seen.records, R0: replace(record, status=record.status.model_copy(update={"demoted_at": at}))})
+    return recorded(seen, R0, demoted_at=at)
 
 
 def sent_away(seen):
@@ -40,9 +39,7 @@ def test_clients_of_a_demoted_node_are_sent_away_again_and_again_for_a_moment():
 
 def test_a_demotion_is_noticed_by_the_role_that_was_written_last():
     seen = demoted(SHARED, at=None)
-    record = seen.records[R0]
-    was_primary = replace(record, status=record.status.model_copy(update={"role": "primary"}))
-    assert sent_away(replace(seen, records={**seen.records, R0: was_primary})) == [(R0, "normal"), (R0, "pubsub")]
+    assert sent_away(recorded(seen, R0, role="primary")) == [(R0, "normal"), (R0, "pubsub")]
 
 
 def test_nobody_is_sent_away_who_can_be_told_where_to_go():

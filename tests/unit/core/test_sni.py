@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from unit.core.edits import promoted, silent
+from unit.core.edits import promoted, recorded, silent
 from unit.core.given import NODES, observed, service
 from unit.core.routed import BY_PORT, PORTS, PUBLIC, by_name, by_port, gateway, named, ported, route, routing, services
 from valkey_operator.core import sni
@@ -52,9 +52,7 @@ def test_after_a_failover_it_leads_to_the_new_primary():
 def test_while_nobody_says_who_is_primary_it_leads_where_it_led():
     seen = silent(observed(BY_SHARD), P0, R0)
     assert selected(seen) == "0"
-    record = seen.records[R0]
-    was_primary = replace(record, status=record.status.model_copy(update={"role": "primary"}))
-    assert selected(replace(seen, records={R0: was_primary})) == "1"
+    assert selected(recorded(recorded(seen, P0, role="replica"), R0, role="primary")) == "1"
     assert selected(replace(seen, records={})) == "0"
 
 
