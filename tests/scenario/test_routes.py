@@ -104,8 +104,12 @@ def test_another_gateway_leads_beside_the_old_one_until_names_lead_there():
     story.run(2.5)
     assert {story.outside.dial(address, port).id for address in (ADDRESS, OTHER)} == {story.process(NODES[0]).id}
     story.outside.names[HOST] = OTHER
+    settled = story.now
     story.run(5)
     story.settle()
+    assert not [event for event in story.events(since=settled) if "RouteNotAccepted" in event], (
+        "taking the old Gateway off changes nothing for clients"
+    )
     assert story.told() == LED
     assert story.outside.dial(ADDRESS, port).id is None
     story.witness.assert_announced()

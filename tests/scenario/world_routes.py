@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from scenario.timeline import Timeline
+    from valkey_operator.core.observed import ListenerRef
     from valkey_operator.core.plan import ExternalRoute
 
 GATEWAYS = {"edge/public": "203.0.113.9", "edge/other": "203.0.113.10"}
@@ -32,6 +33,8 @@ class LiveRoute:
     followed: ExternalRoute | None = None
     """As its Gateways lead connections by it."""
     accepted: bool | None = None
+    accepted_before: tuple[ListenerRef, ...] = ()
+    """The parents that took it as it was before."""
 
     def view(self) -> Route:
         """What the operator sees of it."""
@@ -45,7 +48,12 @@ class LiveRoute:
             ours=True,
             parents=self.wanted.parents,
             verdicts=tuple(
-                Verdict(parent.text, self.accepted, "" if self.accepted is not False else "NotAllowedByListeners")
+                Verdict(
+                    parent.text,
+                    self.accepted,
+                    accepted_before=self.accepted is None and parent in self.accepted_before,
+                    message="" if self.accepted is not False else "NotAllowedByListeners",
+                )
                 for parent in self.wanted.parents
             ),
         )
@@ -69,6 +77,8 @@ class Routes:
             live = self.live[wanted.name] = LiveRoute(wanted, f"route-{self._uids}", self.timeline.moment)
         elif live.wanted == wanted:
             return False
+        if live.accepted is not None:
+            live.accepted_before = live.wanted.parents if live.accepted else ()
         live.wanted, live.accepted = wanted, None
         self.timeline.between(*DELAY, self._follow, live)
         return True

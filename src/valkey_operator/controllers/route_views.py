@@ -91,12 +91,12 @@ def _of_gateway(obj: Object, parent: observed.ListenerRef, told: Iterable[Mappin
 
 
 def _verdict(parent: str, told: Mapping[str, Any], *, wanted: tuple[str, ...], generation: int = 0) -> observed.Verdict:
-    conditions = {
-        each["type"]: each for each in told.get("conditions") or () if each.get("observedGeneration", generation) >= generation
-    }
-    refused = list(_refusals(conditions[type_] for type_ in wanted if type_ in conditions))
-    if not refused and any(type_ not in conditions for type_ in wanted):
-        return observed.Verdict(parent, None)
+    conditions = {each["type"]: each for each in told.get("conditions") or ()}
+    current = {type_: each for type_, each in conditions.items() if each.get("observedGeneration", generation) >= generation}
+    refused = list(_refusals(current[type_] for type_ in wanted if type_ in current))
+    if not refused and any(type_ not in current for type_ in wanted):
+        before = all(type_ in conditions and conditions[type_]["status"] == "True" for type_ in wanted)
+        return observed.Verdict(parent, None, accepted_before=before)
     return observed.Verdict(parent, accepted=not refused, message="; ".join(refused))
 
 

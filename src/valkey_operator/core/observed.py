@@ -165,6 +165,8 @@ class Verdict:
     """`Gateway infra/public` and the like."""
     accepted: bool | None
     """None: it has not said anything of the route as it is now."""
+    accepted_before: bool = False
+    """Where it has not: whether it accepted an earlier version."""
     message: str = ""
     """Its reason and words where it does not accept it."""
 

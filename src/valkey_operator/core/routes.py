@@ -109,8 +109,27 @@ def _refused(observed: Observed, wanted: Routes, service: str) -> Missing | None
     old = {
         parent.text for parent in route.parents if parent not in parents
     }  # a route keeps them for a while; their word counts no more
-    words = [_words(route, verdict, host or "") for verdict in route.verdicts if verdict.parent not in old and not verdict.accepted]
+    told = _is_told(observed, host)
+    words = [
+        _words(route, verdict, host or "")
+        for verdict in route.verdicts
+        if verdict.parent not in old and not _holds(verdict, told=told)
+    ]
     return _missing("; ".join(words)) if words else None
+
+
+def _holds(verdict: Verdict, *, told: bool) -> bool:
+    """Whether a parent leads connections by the route. It looks anew at one from which old hosts or parents were taken, and leads on meanwhile."""
+    return bool(verdict.accepted) or (verdict.accepted is None and verdict.accepted_before and told)
+
+
+def _is_told(observed: Observed, host: str | None) -> bool:
+    """Whether clients are told that host already; where the Gateway's address is told, whether anything is."""
+    external = observed.cluster.status.external_access
+    begin = external.bootstrap.addresses if external is not None and external.bootstrap is not None else ()
+    told = {record.announce.host for record in observed.records.values() if record.announce is not None}
+    told |= {address.rpartition(":")[0] for address in begin}
+    return bool(told) if host is None else host in told
 
 
 def _missing(message: str) -> Missing:

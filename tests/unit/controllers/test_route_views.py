@@ -96,11 +96,11 @@ def test_both_refusals_are_told():
     )
 
 
-def test_what_was_said_of_an_earlier_generation_does_not_count():
-    assert verdict(condition("Accepted", generation=1), condition("ResolvedRefs", generation=1)) == (
-        Verdict(GATEWAY, accepted=None),
-    )
-    assert verdict(condition("Accepted"), condition("ResolvedRefs", generation=1)) == (Verdict(GATEWAY, accepted=None),)
+def test_what_was_said_of_an_earlier_generation_is_told_apart():
+    before = (Verdict(GATEWAY, accepted=None, accepted_before=True),)
+    assert verdict(condition("Accepted", generation=1), condition("ResolvedRefs", generation=1)) == before
+    assert verdict(condition("Accepted"), condition("ResolvedRefs", generation=1)) == before
+    assert verdict(condition("Accepted", generation=1)) == (Verdict(GATEWAY, accepted=None),)
     refused = condition("Accepted", "False", "NoMatchingParent", generation=1)
     assert verdict(refused, condition("ResolvedRefs", generation=1)) == (Verdict(GATEWAY, accepted=None),)
 

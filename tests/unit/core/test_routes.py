@@ -22,13 +22,16 @@ from unit.core.routed import (
     ported,
     routing,
 )
+from valkey_operator.api.status import Bootstrap, ExternalAccessStatus
 from valkey_operator.core import sni
-from valkey_operator.core.observed import ListenerRef, Verdict
+from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Announcement, ListenerRef, Verdict
 from valkey_operator.core.plan import ExternalRoute, ServicePort
 from valkey_operator.core.routes import refusal, routes_now, wanted_by
 
 NAME = "orders-0-1"
 HOST = "orders-0-1.example.com"
+R0 = NodeIndex(0, 1)
 
 
 def now(seen, *, drained=False):
@@ -324,6 +327,25 @@ def test_a_controller_that_is_silent():
         "RouteNotAccepted",
         "Gateway gateways/public has not taken TLSRoute orders-0-1 yet: does its controller run?",
     )
+
+
+def test_a_gateway_that_looks_at_a_route_anew_leads_on_to_hosts_that_are_told():
+    """Old hosts were taken off the route: nothing that clients are told has changed."""
+    anew = by_name(verdicts=(Verdict("Gateway gateways/public", accepted=None, accepted_before=True),))
+    silent = "Gateway gateways/public has not taken TLSRoute orders-0-1 yet: does its controller run?"
+    assert said(named(*anew, told={R0: Announcement(HOST, 6380)})) is None
+    assert said(named(*anew, told={R0: Announcement("other.example.com", 6380)}))[1] == silent
+    assert said(named(*anew))[1] == silent
+    seen = named(*anew)
+    begun = ExternalAccessStatus(type="Ingress", bootstrap=Bootstrap(service="orders", addresses=("orders.example.com:6380",)))
+    status = seen.cluster.status.model_copy(update={"external_access": begun})
+    assert said(replace(seen, cluster=replace(seen.cluster, status=status)), "orders") is None
+
+
+def test_where_the_gateways_address_is_told_it_leads_on_once_anything_is_told():
+    anew = by_port(verdicts=(Verdict("Gateway gateways/public port 6382", accepted=None, accepted_before=True),))
+    assert said(ported(*anew, told={R0: Announcement("198.51.100.7", 6382, "198.51.100.7")})) is None
+    assert said(ported(*anew))[1].startswith("Gateway gateways/public port 6382 has not taken TCPRoute orders-0-1 yet")
 
 
 def test_every_parent_must_accept():
