@@ -42,6 +42,44 @@ def test_while_balancers_are_pending_the_cluster_is_ready_and_clients_keep_what_
     story.witness.assert_announced()
 
 
+def test_a_port_that_a_cloud_has_not_opened_yet_is_not_told_while_the_old_one_works():
+    """The operator reaches the old one, so nothing keeps it from the new one but that it does not work yet, however long that takes."""
+    story = formed()
+    story.access(**BALANCED)
+    story.settle()
+    before = story.told()
+    story.services.shut = {7000, 7001}
+    story.access(**BALANCED, advertisedPort=7000)
+    story.run(300)
+    assert story.told() == before
+    assert story.outside_is() == "Announcing"
+    assert "does not answer the operator" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
+    story.services.shut = set()
+    story.run(6)
+    story.settle()
+    assert {port for _, port in story.told().values()} == {7000, 7001}
+    story.witness.assert_announced()
+    story.assert_at_rest()
+
+
+def test_the_first_endpoints_behind_balancers_are_given_a_minute():
+    story = formed()
+    story.services.shut = {6380, 6381}
+    since, inside = story.now, story.told()
+    story.access(**BALANCED)
+    story.run(55)
+    assert story.told() == inside
+    with story.witness.excused():
+        story.run(10)
+        assert {port for _, port in story.told().values()} == {6380, 6381}
+        assert "the operator gets no answer" in story.condition(ConditionType.CONFIGURATION_WARNING)[2]
+        story.services.shut = set()
+        story.run(16)
+    assert story.events(since=since).count("ExternalAccessReady") == 1
+    story.settle()
+    story.witness.assert_announced()
+
+
 def test_a_balancer_that_gets_another_address_or_loses_it():
     story = formed()
     story.access(**BALANCED)

@@ -82,6 +82,8 @@ class Services:
         """Node ports that a broken rule leads to another port's pod."""
         self.stingy: set[str] = set()
         """Names of Services that the cloud gives no balancer."""
+        self.shut: set[int] = set()
+        """Ports of balancers that the cloud has not opened yet."""
         self.allocations: dict[tuple[str, str], list[int]] = {}
         """Every node port that a port of a Service ever had, in order."""
         self._uids = 0
@@ -218,6 +220,6 @@ class Services:
         for live in self.live.values():
             if host in {name for ingress in live.ingress for name in (ingress.ip, ingress.hostname)}:
                 for port in live.wanted.ports:
-                    if port.port == number and (port.name, number) in live.served:
+                    if port.port == number and (port.name, number) in live.served and number not in self.shut:
                         return live, port
         return None

@@ -143,7 +143,9 @@ class ExternalAccess(Model):
 
     announce_when: AnnounceWhen = AnnounceWhen.RESOLVABLE
     """With every type, when there is an advertisedHost. Resolvable: a name is announced once it resolves inside Kubernetes, and the
-    condition lists the records that are missing. Always: at once. Resolvable when unset."""
+    condition lists the records that are missing. Always: whether it does or not. With every type, an endpoint that the operator
+    itself cannot reach is announced after 5 s; with Resolvable not while the one that clients have answers it, and the first behind a
+    load balancer after a minute. Resolvable when unset."""
 
     drain_seconds: Annotated[int, Field(ge=0, le=3600), INT32] = 60
     """With every type: how long old endpoints stay reachable after a change, for clients that still hold the old topology. 60 when

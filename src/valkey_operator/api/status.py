@@ -58,7 +58,7 @@ class NodeEndpoint(Model):
     """Whether every node of the cluster tells clients this pair."""
 
     waiting_since: Annotated[str, DATE_TIME] | None = None
-    """Since when the endpoint exists but does not answer, so that it is not announced yet."""
+    """Since when the endpoint exists but does not answer the operator; if it is announced all the same, the operator never got an answer there."""
 
 
 class ShardEndpoint(Model):

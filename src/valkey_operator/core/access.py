@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PATIENCE = timedelta(seconds=5)
 """How long an endpoint that does not answer the operator is withheld: a firewall may let clients through but not the operator."""
+BALANCER_PATIENCE = timedelta(seconds=60)
+"""The same for the first endpoint behind a load balancer, which clouds report before it works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Withheld:
     why: str
     silent_since: datetime | None = None
     """Since when the one reason is that the operator, which dials it, gets no answer there."""
+    until: datetime | None = None
+    """When it is announced all the same; None: not before it is proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,8 @@ class Access:
     """What each node should announce now; None: its place inside."""
     withheld: Mapping[NodeIndex, Withheld] = field(default_factory=dict)
     """Endpoints that exist but are not announced yet."""
-    unproven: frozenset[NodeIndex] = frozenset()
-    """Nodes announced although the operator itself got no answer at their endpoint."""
+    unproven: Mapping[NodeIndex, datetime] = field(default_factory=dict)
+    """Nodes announced although the operator itself gets no answer at their endpoint, and since when it gets none."""
     arrived: frozenset[NodeIndex] = frozenset()
     """Nodes of which every server that answers tells what it should."""
 
@@ -70,16 +74,18 @@ def access(observed: Observed, *, now: datetime) -> Access:
         return Access(enabled=False, endpoints={}, records=inside, arrived=_arrived(observed, inside))
     endpoints = _endpoints(observed)
     current = {index: _current(observed, index, endpoint) for index, endpoint in endpoints.items()}
-    doubtful: dict[NodeIndex, Withheld] = {}
-    for index, endpoint in endpoints.items():
-        if not isinstance(endpoint, Missing) and endpoint != current[index]:
-            doubt = _doubt(observed, topology, index, endpoint)
-            if doubt is not None:
-                silent = _is_silent(observed, index, endpoint)
-                doubtful[index] = Withheld(doubt, (_silent_since(observed, index, endpoint) or now) if silent else None)
-    unproven = frozenset(
-        index for index, held in doubtful.items() if held.silent_since is not None and now >= held.silent_since + PATIENCE
-    )
+    doubtful = {
+        index: held
+        for index, endpoint in endpoints.items()
+        if not isinstance(endpoint, Missing)
+        and endpoint != current[index]
+        and (held := _withheld(observed, topology, index, endpoint, current[index], now=now)) is not None
+    }
+    unproven = {
+        index: held.silent_since
+        for index, held in doubtful.items()
+        if held.silent_since is not None and held.until is not None and now >= held.until
+    }
     incomplete = len(unproven) < len(doubtful) or any(isinstance(endpoint, Missing) for endpoint in endpoints.values())
     if all(announcement is None for announcement in current.values()) and (incomplete or tls.uncovered(observed)):
         # The first time all or none: those that have waited long enough go on waiting for the others, since when they did.
@@ -94,23 +100,29 @@ def access(observed: Observed, *, now: datetime) -> Access:
         endpoints=endpoints,
         records=records,
         withheld=withheld,
-        unproven=unproven,
+        unproven={**unproven, **_still_silent(observed, records)},
         arrived=_arrived(observed, records),
     )
 
 
 def candidates(observed: Observed) -> frozenset[Announcement]:
-    """The endpoints to dial before anything can be announced: those that exist and are not what their node announces already."""
+    """The endpoints to dial: those that exist and are not announced yet, and what their nodes announce instead.
+
+    Those that were announced without an answer are dialled again while all is well: nobody who waits for the operator is held up by that.
+    """
     if not observed.cluster.spec.external_access.enabled:
         return frozenset()
-    return frozenset(
-        endpoint
-        for index, endpoint in _endpoints(observed).items()
-        if not isinstance(endpoint, Missing)
-        and isinstance(observed.servers.get(index), Server)
-        and (record := observed.records.get(index)) is not None
-        and record.announce != endpoint
-    )
+    well = all(isinstance(server, Server) and server.state_ok for server in observed.servers.values())
+    found: set[Announcement] = set()
+    for index, endpoint in _endpoints(observed).items():
+        record = observed.records.get(index)
+        if isinstance(endpoint, Missing) or record is None or not isinstance(observed.servers.get(index), Server):
+            continue
+        if record.announce != endpoint:
+            found |= {endpoint} if record.announce is None else {endpoint, record.announce}
+        elif well and _silent_since(observed, index, endpoint):
+            found.add(endpoint)
+    return frozenset(found)
 
 
 def names_to_resolve(observed: Observed) -> frozenset[str]:
@@ -208,6 +220,30 @@ def _twice(found: Mapping[NodeIndex, Announcement | Missing]) -> dict[str, NodeI
     return first
 
 
+def _withheld(
+    observed: Observed, topology: Topology, index: NodeIndex, endpoint: Announcement, current: Announcement | None, *, now: datetime
+) -> Withheld | None:
+    """What keeps an endpoint from being announced instead of the current one; None where it is proven."""
+    doubt = _doubt(observed, topology, index, endpoint)
+    if doubt is None:
+        return None
+    if not _is_silent(observed, index, endpoint):
+        return Withheld(doubt)
+    since = _silent_since(observed, index, endpoint) or now
+    spec = observed.cluster.spec.external_access
+    if spec.announce_when is not AnnounceWhen.ALWAYS:
+        if current is not None and _doubt(observed, topology, index, current) is None:
+            # The operator's way out is open, so the new endpoint does not work yet.
+            return Withheld(
+                f"{doubt}; clients keep {current.address}, where it gets an answer: if only the operator is kept away from the new one, "
+                "set spec.externalAccess.announceWhen to Always",
+                since,
+            )
+        if current is None and spec.type is ExternalAccessType.LOAD_BALANCER:
+            return Withheld(doubt, since, since + BALANCER_PATIENCE)
+    return Withheld(doubt, since, since + PATIENCE)
+
+
 def _doubt(observed: Observed, topology: Topology, index: NodeIndex, endpoint: Announcement) -> str | None:
     """Why an endpoint is not proven to reach its node (where all nodes of a shard share one: its primary); None where it is."""
     server = observed.servers.get(index)
@@ -229,6 +265,13 @@ def _is_silent(observed: Observed, index: NodeIndex, endpoint: Announcement) -> 
     """Whether an endpoint was dialled in vain although its server is well: it may be the operator's own way there."""
     probe = observed.probes.get(endpoint)
     return isinstance(observed.servers.get(index), Server) and probe is not None and probe.id is None
+
+
+def _still_silent(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> dict[NodeIndex, datetime]:
+    """Since when endpoints that were announced in the end give no answer; one that was heard once is proven."""
+    waiting = {index: _silent_since(observed, index, record) for index, record in records.items() if record is not None}
+    heard = {endpoint for endpoint, probe in observed.probes.items() if probe.id is not None}
+    return {index: since for index, since in waiting.items() if since is not None and records[index] not in heard}
 
 
 def _silent_since(observed: Observed, index: NodeIndex, endpoint: Announcement) -> datetime | None:

@@ -157,7 +157,7 @@ def _node(observed: Observed, access: Access, index: NodeIndex, endpoint: Announ
 
 def _silent_since(access: Access, index: NodeIndex) -> datetime | None:
     held = access.withheld.get(index)
-    return held.silent_since if held is not None else None
+    return held.silent_since if held is not None else access.unproven.get(index)
 
 
 def role(observed: Observed, index: NodeIndex) -> str:

@@ -267,6 +267,8 @@ def _outside_waits(
         yield NEAR if is_new or not _late(observed.cluster, ConditionType.EXTERNAL_ACCESS_READY, now) else DNS
     if external.lack is not None and external.lack.reason in _POLLED:
         yield DNS
+    if external.access.unproven:
+        yield HEALTH
     if external.drain is not None:
         yield max((external.drain.until - now).total_seconds(), NEAR)
     if is_sending_away(observed, told, now=now):

@@ -159,7 +159,7 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
         unproven = ", ".join(str(index) for index in sorted(access.unproven))
         yield Lack(
             Reason.ENDPOINTS_UNPROVEN,
-            f"the operator got no answer at the endpoints of nodes {unproven} and announced them all the same: "
+            f"the operator gets no answer at the endpoints of nodes {unproven}, which are announced all the same: "
             "make sure that clients outside can reach them",
         )
 

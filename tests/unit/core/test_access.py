@@ -157,7 +157,42 @@ def test_an_endpoint_that_does_not_answer_the_operator_is_announced_after_a_whil
     assert records(since) == INSIDE
     found = access(waiting(seen, FIRST, since="2026-03-01T11:59:55Z"), now=NOW)
     assert found.records == OUTSIDE
-    assert found.unproven == {FIRST}
+    assert found.unproven == {FIRST: NOW - timedelta(seconds=5)}
+
+
+def test_while_the_old_endpoint_answers_a_silent_new_one_is_withheld_for_ever():
+    old = {**OUTSIDE, FIRST: Announcement("192.0.2.99", 31200, "192.0.2.99")}
+    seen = waiting(
+        probed(observed(TYPE, *SERVICES, told=old), FIRST, Probe(None, "timed out")), FIRST, since="2026-03-01T00:00:00Z"
+    )
+    answers = replace(seen, probes={**seen.probes, old[FIRST]: Probe(node_id(FIRST))})
+    found = access(answers, now=NOW)
+    assert found.records == old
+    assert found.withheld[FIRST].why == (
+        "192.0.2.11:31200 does not answer the operator: timed out; clients keep 192.0.2.99:31200, where it gets an answer: "
+        "if only the operator is kept away from the new one, set spec.externalAccess.announceWhen to Always"
+    )
+    neither = replace(seen, probes={**seen.probes, old[FIRST]: Probe(None, "timed out")})
+    assert records(neither) == OUTSIDE
+    always = observed({**TYPE, "announceWhen": "Always"}, *SERVICES, told=old)
+    always = waiting(replace(always, probes=answers.probes), FIRST, since="2026-03-01T11:59:55Z")
+    assert records(always) == OUTSIDE
+
+
+def test_the_endpoints_to_dial_are_the_new_ones_beside_the_old_and_those_never_heard():
+    old = {**OUTSIDE, FIRST: Announcement("192.0.2.99", 31200, "192.0.2.99")}
+    assert candidates(observed(TYPE, *SERVICES, told=old)) == {OUTSIDE[FIRST], old[FIRST]}
+    assert candidates(ANNOUNCED) == frozenset()
+    unheard = waiting(ANNOUNCED, FIRST, since="2026-03-01T11:59:00Z")
+    assert candidates(unheard) == {OUTSIDE[FIRST]}
+    assert candidates(silent(unheard, SECOND)) == frozenset(), "while somebody is down nothing holds the operator up"
+
+
+def test_an_endpoint_that_was_announced_unheard_is_unproven_until_it_answers():
+    unheard = waiting(replace(ANNOUNCED, probes={}), FIRST, since="2026-03-01T11:00:00Z")
+    assert access(unheard, now=NOW).unproven == {FIRST: NOW - timedelta(hours=1)}
+    assert access(probed(unheard, FIRST, Probe(None, "timed out")), now=NOW).unproven == {FIRST: NOW - timedelta(hours=1)}
+    assert access(probed(unheard, FIRST, Probe(node_id(FIRST))), now=NOW).unproven == {}
 
 
 def test_who_has_waited_long_enough_goes_on_waiting_for_the_others_since_when_it_did():
@@ -165,7 +200,7 @@ def test_who_has_waited_long_enough_goes_on_waiting_for_the_others_since_when_it
     seen = waiting(probed(probed(READY, FIRST, silence), SECOND, silence), FIRST, since="2026-03-01T11:59:50Z")
     found = access(seen, now=NOW)
     assert found.records == INSIDE
-    assert found.unproven == frozenset()
+    assert found.unproven == {}
     assert found.withheld[FIRST].silent_since == NOW - timedelta(seconds=10)
     assert found.withheld[SECOND].silent_since == NOW
 
@@ -182,7 +217,7 @@ def test_an_endpoint_that_reaches_somebody_else_or_was_not_dialled_is_withheld_f
 def test_the_time_in_which_a_server_does_not_answer_itself_does_not_count():
     seen = waiting(probed(READY, FIRST, Probe(None, "timed out")), FIRST, since="2026-03-01T00:00:00Z")
     found = access(silent(seen, FIRST), now=NOW)
-    assert found.unproven == frozenset()
+    assert found.unproven == {}
     assert found.withheld[FIRST].silent_since is None
 
 

@@ -83,7 +83,7 @@ def test_endpoints_that_the_operator_could_not_reach_are_told():
     first = NodeIndex(0, 0)
     seen = waiting(probed(READY, first, Probe(None, "timed out")), first, since="2026-03-01T11:00:00Z")
     assert found(seen)[Reason.ENDPOINTS_UNPROVEN] == (
-        "the operator got no answer at the endpoints of nodes 0-0 and announced them all the same: "
+        "the operator gets no answer at the endpoints of nodes 0-0, which are announced all the same: "
         "make sure that clients outside can reach them"
     )
 
