@@ -147,6 +147,21 @@ def test_a_pod_that_is_replaced_while_access_drains_comes_back_inside():
     assert not story.services.live
 
 
+def test_what_a_later_change_leaves_behind_stays_as_long_as_what_was_left_before():
+    story = reached()
+    balanced = {"enabled": True, "type": "LoadBalancer", "drainSeconds": 10}
+    story.access(**balanced)
+    story.passes.run_until(lambda: story.external.draining_since is not None, within=10)
+    story.run(8)
+    story.access(**balanced, bootstrapService=False)
+    story.run(9)
+    assert "orders" in story.services.live
+    story.run(3)
+    story.settle()
+    assert "orders" not in story.services.live
+    story.assert_at_rest()
+
+
 def test_the_service_over_all_shards_alone_goes_when_it_is_not_wanted():
     story = reached()
     story.access(**{**NODE_PORT, "nodePort": {"startPort": 31200}, "bootstrapService": False, "drainSeconds": 2})

@@ -55,10 +55,14 @@ class Draining:
 def draining(
     observed: Observed, topology: Topology, access: Access, leftovers: tuple[str, ...], *, now: datetime
 ) -> Draining | None:
-    """Since when old endpoints are only kept; None while there are none, or while some server still tells them."""
+    """Since when old endpoints are only kept; None while there are none, or while some server still tells them.
+
+    A changed spec begins it anew: it may leave more behind, which has to stay for as long.
+    """
     if not leftovers or not topology.complete or not access.settled:
         return None
-    told = observed.cluster.status.external_access
+    cluster = observed.cluster
+    told = cluster.status.external_access if cluster.status.observed_generation in (None, cluster.generation) else None
     since = parsed(told.draining_since) if told is not None and told.draining_since else now
     return Draining(since, since + timedelta(seconds=observed.cluster.spec.external_access.drain_seconds))
 

@@ -258,6 +258,19 @@ def test_a_drain_that_has_begun_goes_on():
     assert result.status.draining_since == "2026-03-01T11:59:30Z"
 
 
+def test_a_drain_begins_anew_when_the_spec_changes():
+    seen = inside_all(draining_since="2026-03-01T11:59:30Z")
+    status = seen.cluster.status.model_copy(update={"observed_generation": 1})
+    assert (
+        found(replace(seen, cluster=replace(seen.cluster, status=status, generation=1))).status.draining_since
+        == "2026-03-01T11:59:30Z"
+    )
+    assert (
+        found(replace(seen, cluster=replace(seen.cluster, status=status, generation=2))).status.draining_since
+        == "2026-03-01T12:00:00Z"
+    )
+
+
 def test_in_the_end_services_go():
     result = found(inside_all(draining_since="2026-03-01T11:59:00Z"))
     assert [service.name for service in result.services.removed] == ["orders-0", "orders-1", "orders-2"]
