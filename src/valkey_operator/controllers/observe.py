@@ -105,7 +105,7 @@ class Eyes:
             workloads={seen.child.index: seen.view for seen in mirror.workloads.store.by(key) if seen.child.index in wanted},
             pods={seen.child.index: seen.view for seen in mirror.pods.store.by(key) if seen.child.index in wanted},
             files=frozenset(child.index for child in mirror.config_maps.store.by(key) if child.index is not None),
-            services={seen.child.name: seen.view for seen in mirror.services.store.by(key)},
+            services={seen.child.name: seen.view for seen in mirror.services.store.by(key) if seen.child.is_owned_by(cluster.uid)},
             served=_served(mirror.slices.store.by(key)),
             machines={view.name: view for view in mirror.machines.store.all()} if mirror.machines is not None else None,
             passwords=secret_views.passwords(system) if system is not None else None,
@@ -123,7 +123,7 @@ class Eyes:
     def _snippet(self, cluster: Cluster) -> Snippet | None:
         """Only our own: one of that name that belongs to somebody else is not for us to remove."""
         child = self._mirror.config_maps.store.get(cluster.namespace, names.dns_snippet(cluster.name))
-        if child is None or child.deleting or child.owner_uid != cluster.uid:
+        if child is None or child.deleting or not child.is_owned_by(cluster.uid):
             return None
         return Snippet(child.uid, child.owned.get("data", {}).get(names.dns_file(cluster.name, cluster.namespace), ""))
 
