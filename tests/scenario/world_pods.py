@@ -20,6 +20,7 @@ IMAGES = {
     "docker.io/valkey/valkey:9.1.2": (9, 1, 2),
     "docker.io/valkey/valkey:9.0.0": (9, 0, 0),
     "docker.io/valkey/valkey:8.1.8": (8, 1, 8),
+    "registry.example.com/valkey:stable": (8, 1, 8),
 }
 """What the registry has."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
-from valkey_operator.core import hosts, names, places, settings, tls
+from valkey_operator.core import hosts, places, settings, tls
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
@@ -156,7 +156,7 @@ def _obstacle(
 ) -> Missing | None:
     """What keeps an endpoint that exists from being announced at all."""
     server = observed.servers.get(index)
-    if isinstance(server, Server) and server.version < settings.CLIENT_PORT_SINCE and endpoint.port != names.CLIENT_PORT:
+    if isinstance(server, Server) and not settings.carries(endpoint, version=server.version):
         version = ".".join(str(part) for part in server.version)
         return Missing(
             Reason.UNSUPPORTED_VALKEY_VERSION,
@@ -189,10 +189,14 @@ def _obstacle(
 
 
 def _current(observed: Observed, index: NodeIndex, endpoint: Announcement | Missing) -> Announcement | None:
-    """What a node announces by its record; where that says nothing (not yet seen, or removed by hand) its endpoint if the server announces that."""
+    """What a node announces by its record, unless its server is by now one that cannot: it begins at its place inside, and stays there.
+
+    Where the record says nothing (not yet seen, or removed by hand) its endpoint if the server announces that.
+    """
     record, server = observed.records.get(index), observed.servers.get(index)
-    if record is not None and record.announce is not None:
-        return record.announce
+    last = record.announce if record is not None else None
+    if last is not None and not (isinstance(server, Server) and not settings.carries(last, version=server.version)):
+        return last
     if isinstance(endpoint, Missing) or not isinstance(server, Server):
         return None
     values = settings.announcing(endpoint, version=server.version, tls=observed.tls is not None)

@@ -219,6 +219,17 @@ def test_one_old_server_is_enough_to_announce_nothing():
     assert records(changed(READY, SECOND, version=(8, 1, 8))) == INSIDE
 
 
+def test_a_server_that_is_older_by_now_announces_its_place_inside_and_the_others_what_they_did():
+    assert records(changed(ANNOUNCED, SECOND, version=(8, 1, 8))) == {**OUTSIDE, SECOND: None}
+
+
+def test_a_server_that_is_older_by_now_goes_on_with_a_pair_that_it_can_announce():
+    pairs = {index: Announcement(f"{index}.example.com", 6379) for index in NODES}
+    named = {"type": "LoadBalancer", "advertisedHost": "{shard}-{node}.example.com", "advertisedPort": 6379}
+    seen = observed(named, told=pairs)
+    assert records(changed(seen, SECOND, version=(8, 1, 8))) == pairs
+
+
 NAMED = {**TYPE, "advertisedHost": "{name}-{shard}-{node}.example.com"}
 
 
