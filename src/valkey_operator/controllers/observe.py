@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.controllers import secret_views
 from valkey_operator.controllers.trust import Trust
 from valkey_operator.core import access, names, settings, tls
+from valkey_operator.core.claims import Contender, claims
 from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Snippet, Unreachable
 from valkey_operator.core.users import OPERATOR
 from valkey_operator.kube.errors import Forbidden, NotFound
@@ -128,15 +129,15 @@ class Eyes:
         return Snippet(child.uid, child.owned.get("data", {}).get(names.dns_file(cluster.name, cluster.namespace), ""))
 
     def _claims(self, cluster: Cluster) -> Mapping[str, str]:
-        """The endpoints of clusters that were there before this one; node ports need no claim, Kubernetes gives each number once."""
+        """The endpoints that other clusters have."""
         if cluster.spec.external_access.advertised_host is None:
             return {}
-        return {
-            address: f"{other.namespace}/{other.name}"
-            for other in self._mirror.clusters.store.all()
-            if isinstance(other, Cluster) and (other.created, other.uid) < (cluster.created, cluster.uid)
-            for address in access.claimed(other)
-        }
+        clusters = (other for other in self._mirror.clusters.store.all() if isinstance(other, Cluster) and other.uid != cluster.uid)
+        return claims(self._contender(cluster), map(self._contender, clusters))
+
+    def _contender(self, cluster: Cluster) -> Contender:
+        records = (seen.view for seen in self._mirror.records.store.by(Key(cluster.namespace, cluster.name)))
+        return Contender(cluster, frozenset(record.announce.address for record in records if record.announce is not None))
 
     async def _service_warnings(self, observed: Observed) -> Mapping[str, str]:
         """What the cloud says of balancers that it does not make: the newest Warning event of each Service that waits for one."""

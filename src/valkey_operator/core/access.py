@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Cluster, Observed
+    from valkey_operator.core.observed import Observed
 
 PATIENCE = timedelta(seconds=5)
 """How long an endpoint that does not answer the operator is withheld: a firewall may let clients through but not the operator."""
@@ -123,14 +123,6 @@ def names_to_resolve(observed: Observed) -> frozenset[str]:
     return frozenset(name for name in rendered if name is not None and not hosts.is_ipv4(name) and name not in told)
 
 
-def claimed(cluster: Cluster) -> frozenset[str]:
-    """The endpoints (`host:port`) that a cluster has where a name or a number could be another cluster's as well."""
-    access, told = cluster.spec.external_access, cluster.status.external_access
-    if not access.enabled or access.advertised_host is None or access.type is ExternalAccessType.NODE_PORT or told is None:
-        return frozenset()
-    return frozenset(node.address for shard in told.endpoints for node in shard.nodes)
-
-
 def pending_balancers(observed: Observed) -> tuple[str, ...]:
     """The Services that have been waiting for a load balancer's address."""
     access = observed.cluster.spec.external_access
@@ -171,7 +163,7 @@ def _obstacle(
     if endpoint.address in observed.claims:
         return Missing(
             Reason.HOST_CLAIMED,
-            f"{endpoint.address} is the endpoint of ValkeyCluster {observed.claims[endpoint.address]}, which was there before: "
+            f"{endpoint.address} is the endpoint of ValkeyCluster {observed.claims[endpoint.address]}, which had it before: "
             "set another spec.externalAccess.advertisedHost or advertisedPort",
         )
     if endpoint.host in unresolved:

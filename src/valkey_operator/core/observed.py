@@ -30,7 +30,7 @@ class Cluster:
     spec: ValkeyClusterSpec
     status: ClusterStatus
     created: str = ""
-    """When, as Kubernetes writes it; of two clusters that want one endpoint the older has it."""
+    """When, as Kubernetes writes it; of two clusters that want one endpoint, and do not announce it yet, the older has it."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -366,7 +366,7 @@ class Observed:
     tls: Tls | None = None
     """None: the cluster has no TLS."""
     claims: Mapping[str, str] = field(default_factory=dict)
-    """Endpoints (`host:port`) of older clusters, each with its owner (`namespace/name`)."""
+    """Endpoints (`host:port`) that other clusters have, each with its owner (`namespace/name`)."""
     routing: Routing = NO_ROUTING
     service_warnings: Mapping[str, str] = field(default_factory=dict)
     """Of Services that wait for a load balancer: the newest Warning event."""

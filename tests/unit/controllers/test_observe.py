@@ -1,8 +1,11 @@
 """What is observed as a cluster's own is what it owns. Labels are anybody's to write, and what is ours may be removed."""
 
+from dataclasses import replace
+
 import pytest
 
 from golden.orders import orders
+from valkey_operator.api.status import ExternalAccessStatus, NodeEndpoint, ShardEndpoint
 from valkey_operator.controllers import route_views, views
 from valkey_operator.controllers.mirror import Mirror
 from valkey_operator.controllers.observe import Eyes
@@ -38,8 +41,8 @@ def put(store, seen):
     store.put(Key(seen.child.namespace, seen.child.name), seen)
 
 
-async def seen(mirror):
-    return await Eyes(None, mirror, None, domain="cluster.local").observe(CLUSTER)
+async def seen(mirror, cluster=CLUSTER):
+    return await Eyes(None, mirror, None, domain="cluster.local").observe(cluster)
 
 
 OURS = {**OWNER, "uid": CLUSTER.uid}
@@ -67,3 +70,24 @@ async def test_a_route_with_our_labels_that_we_do_not_own_is_somebody_elses(mirr
     routing = (await seen(mirror)).routing
     assert [route.name for route in routing.routes] == ["orders-0-0"]
     assert [route.name for route in routing.others] == ["handmade"]
+
+
+async def test_what_other_clusters_announce_by_their_records_is_theirs(mirror):
+    address = "db.example.com:6380"
+    balanced = {"enabled": True, "type": "LoadBalancer", "advertisedHost": "db.example.com", "loadBalancerScope": "Cluster"}
+    told = ExternalAccessStatus(
+        type="LoadBalancer", endpoints=(ShardEndpoint(shard=0, nodes=(NodeEndpoint(node=0, address=address),)),)
+    )
+    older = replace(orders(externalAccess=balanced), created="2026-03-01T10:00:00Z")
+    status = older.status.model_copy(update={"external_access": told})
+    younger = replace(older, name="younger", uid="younger", created="2026-03-01T11:00:00Z", status=status)
+    for cluster in (older, younger):
+        mirror.clusters.store.put(Key(cluster.namespace, cluster.name), cluster)
+    assert (await seen(mirror, older)).claims == {}
+
+    announce = {"host": "db.example.com", "port": 6380}
+    record = made("ValkeyNode", "younger-0-0", {"cluster": "younger", "shard": 0, "node": 0, "announce": announce})
+    record["metadata"]["labels"] = {"valkey.io/cluster": "younger", "valkey.io/shard-index": "0", "valkey.io/node-index": "0"}
+    put(mirror.records.store, views.record(record))
+    assert (await seen(mirror, older)).claims == {address: "shop/younger"}
+    assert (await seen(mirror, younger)).claims == {}
