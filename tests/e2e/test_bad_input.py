@@ -31,6 +31,23 @@ def test_a_service_of_the_same_name_is_not_touched_and_named_and_when_it_goes_al
     cluster.wait_until_ready(timeout=20)
 
 
+def test_a_service_of_somebody_else_with_the_labels_of_ours_stays_when_ours_go(new_cluster, api):
+    cluster = new_cluster(shards=1, replicas=0, external={"drainSeconds": 0})
+    cluster.wait_until_ready()
+    labels = api.get(kinds.SERVICE, "web-0", new_cluster.namespace)["metadata"]["labels"]
+    theirs = {
+        "metadata": {"name": "handmade", "namespace": new_cluster.namespace, "labels": labels},
+        "spec": {"ports": [{"port": 80}]},
+    }
+    made = api.create(kinds.SERVICE, theirs)
+
+    cluster.external(enabled=False)
+    cluster.wait_until(lambda found: "externalAccess" not in found[0]["status"], what="nothing left of external access")
+    assert api.find(kinds.SERVICE, "web-0", new_cluster.namespace) is None
+    found = api.get(kinds.SERVICE, "handmade", new_cluster.namespace)
+    assert found["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
+
 def test_names_for_the_dns_inside_are_not_written_into_a_config_map_of_somebody_else(new_cluster, api):
     theirs = {"metadata": {"name": "web-dns", "namespace": new_cluster.namespace}, "data": {"theirs": "yes"}}
     made = api.create(kinds.CONFIG_MAP, theirs)

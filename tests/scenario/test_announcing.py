@@ -6,6 +6,7 @@ import pytest
 
 from scenario.story import NODES, formed, reached
 from scenario.test_enabling import OUTSIDE
+from valkey_operator.api.conditions import ConditionType
 from valkey_operator.core.names import NodeIndex
 
 FIRST = NodeIndex(0, 0)
@@ -103,3 +104,60 @@ def test_the_files_of_old_servers_hold_nothing_that_stops_them():
         story.run(0.1)
         story.settle()
     assert {process.version for process in story.fleet.alive()} == {(8, 1, 8)}
+
+
+def troubles(story):
+    return [pod.trouble for pod in story.pods.live.values() if pod.trouble is not None]
+
+
+def inside(story, index):
+    return story.process(index).ip, 6379
+
+
+def test_a_downgrade_of_an_announced_cluster_stops_no_server_and_leaves_no_half_of_a_pair():
+    story = reached()
+    story.kubernetes.edit(image="docker.io/valkey/valkey:8.1.8")
+    story.pods.delete(FIRST)
+    assert not story.passes.run_until(lambda: bool(troubles(story)), within=20)
+    assert story.process(FIRST).version == (8, 1, 8)
+    assert story.told() == {**OUTSIDE, FIRST: inside(story, FIRST)}
+    status, reason, message = story.condition(ConditionType.EXTERNAL_ACCESS_READY)
+    assert (status, reason) == ("False", "UnsupportedValkeyVersion")
+    assert "node 0-0 runs Valkey 8.1.8" in message
+    story.witness.assert_whole()
+
+    for index in NODES[1:]:
+        story.pods.delete(index)
+        assert not story.passes.run_until(lambda: bool(troubles(story)), within=10)
+    story.witness.assert_whole()
+    assert story.told() == {index: inside(story, index) for index in NODES}
+
+    story.kubernetes.edit(image="docker.io/valkey/valkey:9.1.2")
+    for index in NODES:
+        story.pods.delete(index)
+        story.run(10)
+    story.settle()
+    assert story.told() == OUTSIDE
+
+
+def test_a_server_of_an_announced_cluster_that_restarts_before_its_downgrade_is_told_whole():
+    """Its pod is of the newer image, its file is for the older one already."""
+    story = reached()
+    story.kubernetes.edit(image="docker.io/valkey/valkey:8.1.8")
+    story.run(1)
+    story.pods.restart_container(FIRST)
+    story.run(10)
+    assert story.told() == OUTSIDE
+    assert troubles(story) == []
+
+
+def test_an_older_image_whose_tag_does_not_tell_so_is_started_without_what_it_stopped_at():
+    story = reached()
+    story.kubernetes.edit(image="registry.example.com/valkey:stable")
+    story.pods.delete(FIRST)
+    assert story.passes.run_until(lambda: bool(troubles(story)), within=5)
+    assert story.passes.run_until(lambda: not troubles(story), within=10)
+    story.run(10)
+    assert troubles(story) == []
+    assert story.told() == {**OUTSIDE, FIRST: inside(story, FIRST)}
+    story.witness.assert_whole()

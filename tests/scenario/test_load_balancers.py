@@ -16,6 +16,10 @@ def ports(story):
     return {name: {port.name: port.port for port in live.wanted.ports} for name, live in sorted(story.services.live.items())}
 
 
+def numbers(story):
+    return {name: sorted(listed.values()) for name, listed in ports(story).items()}
+
+
 @pytest.mark.parametrize("scope", ["Shard", "Node", "Cluster"])
 def test_every_node_has_a_port_of_a_balancer(scope):
     story = formed()
@@ -77,6 +81,22 @@ def test_the_first_endpoints_behind_balancers_are_given_a_minute():
         story.run(16)
     assert story.events(since=since).count("ExternalAccessReady") == 1
     story.settle()
+
+
+@pytest.mark.parametrize(("scope", "name"), [("Shard", "orders-0"), ("Shard", "orders"), ("Cluster", "orders")])
+def test_ports_that_made_room_for_others_come_back_after_somebody_deleted_their_service(scope, name):
+    story = formed()
+    story.access(**BALANCED, loadBalancerScope=scope)
+    story.settle()
+    story.access(**BALANCED, loadBalancerScope=scope, advertisedPort=6381)
+    story.settle()
+    before, told = numbers(story), {index: port for index, (_, port) in story.told().items()}
+    with story.witness.excused():
+        story.services.delete(name)
+        story.run(10)
+    story.settle()
+    assert numbers(story) == before
+    assert {index: port for index, (_, port) in story.told().items()} == told
     story.witness.assert_announced()
 
 

@@ -20,6 +20,7 @@ IMAGES = {
     "docker.io/valkey/valkey:9.1.2": (9, 1, 2),
     "docker.io/valkey/valkey:9.0.0": (9, 0, 0),
     "docker.io/valkey/valkey:8.1.8": (8, 1, 8),
+    "registry.example.com/valkey:stable": (8, 1, 8),
 }
 """What the registry has."""
 
@@ -203,9 +204,9 @@ class Pods:
 
     def view(self) -> dict[NodeIndex, Pod]:
         """What the operator sees of the pods."""
-        return {index: self._pod(pod) for index, pod in self.live.items()}
+        return {index: self._pod(index, pod) for index, pod in self.live.items()}
 
-    def _pod(self, pod: LivePod) -> Pod:
+    def _pod(self, index: NodeIndex, pod: LivePod) -> Pod:
         machine = self.machines.get(pod.machine or "")
         return Pod(
             name=pod.name,
@@ -221,6 +222,7 @@ class Pods:
             serving=pod.serving,
             revision=pod.revision,
             trouble=pod.trouble,
+            owner_uid=f"workload-{index}",
         )
 
     def workload_view(self) -> dict[NodeIndex, Workload]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.controllers import secret_views
 from valkey_operator.controllers.trust import Trust
 from valkey_operator.core import access, names, settings, tls
+from valkey_operator.core.claims import Contender, claims
 from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Snippet, Unreachable
 from valkey_operator.core.users import OPERATOR
 from valkey_operator.kube.errors import Forbidden, NotFound
@@ -105,7 +106,7 @@ class Eyes:
             workloads={seen.child.index: seen.view for seen in mirror.workloads.store.by(key) if seen.child.index in wanted},
             pods={seen.child.index: seen.view for seen in mirror.pods.store.by(key) if seen.child.index in wanted},
             files=frozenset(child.index for child in mirror.config_maps.store.by(key) if child.index is not None),
-            services={seen.child.name: seen.view for seen in mirror.services.store.by(key)},
+            services={seen.child.name: seen.view for seen in mirror.services.store.by(key) if seen.child.is_owned_by(cluster.uid)},
             served=_served(mirror.slices.store.by(key)),
             machines={view.name: view for view in mirror.machines.store.all()} if mirror.machines is not None else None,
             passwords=secret_views.passwords(system) if system is not None else None,
@@ -123,20 +124,20 @@ class Eyes:
     def _snippet(self, cluster: Cluster) -> Snippet | None:
         """Only our own: one of that name that belongs to somebody else is not for us to remove."""
         child = self._mirror.config_maps.store.get(cluster.namespace, names.dns_snippet(cluster.name))
-        if child is None or child.deleting or child.owner_uid != cluster.uid:
+        if child is None or child.deleting or not child.is_owned_by(cluster.uid):
             return None
         return Snippet(child.uid, child.owned.get("data", {}).get(names.dns_file(cluster.name, cluster.namespace), ""))
 
     def _claims(self, cluster: Cluster) -> Mapping[str, str]:
-        """The endpoints of clusters that were there before this one; node ports need no claim, Kubernetes gives each number once."""
+        """The endpoints that other clusters have."""
         if cluster.spec.external_access.advertised_host is None:
             return {}
-        return {
-            address: f"{other.namespace}/{other.name}"
-            for other in self._mirror.clusters.store.all()
-            if isinstance(other, Cluster) and (other.created, other.uid) < (cluster.created, cluster.uid)
-            for address in access.claimed(other)
-        }
+        clusters = (other for other in self._mirror.clusters.store.all() if isinstance(other, Cluster) and other.uid != cluster.uid)
+        return claims(self._contender(cluster), map(self._contender, clusters))
+
+    def _contender(self, cluster: Cluster) -> Contender:
+        records = (seen.view for seen in self._mirror.records.store.by(Key(cluster.namespace, cluster.name)))
+        return Contender(cluster, frozenset(record.announce.address for record in records if record.announce is not None))
 
     async def _service_warnings(self, observed: Observed) -> Mapping[str, str]:
         """What the cloud says of balancers that it does not make: the newest Warning event of each Service that waits for one."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
+from valkey_operator.controllers import views
 from valkey_operator.core import names
 from valkey_operator.core import plan as want
 from valkey_operator.core.status import Failure
@@ -98,7 +99,7 @@ class Hands:
         owner = body["metadata"]["ownerReferences"][0]["uid"]
         if child is None:
             await self._write(cluster, wanted, body, lambda body: self._create(cluster, kind, body, owner=owner))
-        elif child.owner_uid != owner:
+        elif not child.is_owned_by(owner):
             raise AlreadyExists(_conflict(kind, name, await self._kube.get(self._mirror.kind(kind), name, cluster.namespace)))
         elif not child.deleting and not is_current(child.owned, body):
             uid = child.uid
@@ -134,7 +135,7 @@ class Hands:
             log.info("created %s %s", kind, name)
         except AlreadyExists:
             live = await self._kube.get(self._mirror.kind(kind), name, cluster.namespace)
-            if not any(reference["uid"] == owner for reference in live["metadata"].get("ownerReferences", ())):
+            if not views.child(live).is_owned_by(owner):
                 raise AlreadyExists(_conflict(kind, name, live)) from None
 
     async def _change(self, kind: str, body: Object, *, uid: str) -> None:

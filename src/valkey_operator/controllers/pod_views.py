@@ -28,10 +28,11 @@ def pod(obj: Object) -> Seen[observed.Pod]:
     """The pod of one server."""
     metadata, spec, status = obj["metadata"], obj["spec"], obj.get("status", {})
     labels = metadata.get("labels", {})
+    made = child(obj)
     running = _server(status).get("state", {}).get("running")
     started = running and running.get("startedAt")
     return Seen(
-        child(obj),
+        made,
         observed.Pod(
             name=metadata["name"],
             uid=metadata["uid"],
@@ -47,6 +48,7 @@ def pod(obj: Object) -> Seen[observed.Pod]:
             revision=labels.get("controller-revision-hash", ""),
             trouble=_trouble(status),
             certificate=metadata.get("annotations", {}).get(names.CERTIFICATE),
+            owner_uid=made.owner_uid,
         ),
     )
 

@@ -116,7 +116,7 @@ class RoutingMirror:
     def routing(self, cluster: observed.Cluster) -> observed.Routing:
         """What there is for one cluster; of Gateways and of others' routes nothing where it wants no routes."""
         key = Key(cluster.namespace, cluster.name)
-        mine = tuple(seen.view for store in self._stores() for seen in store.by(key))
+        mine = tuple(seen.view for store in self._stores() for seen in store.by(key) if seen.child.is_owned_by(cluster.uid))
         if _routes_of(cluster) is None:
             return observed.Routing(routes=mine)
         return observed.Routing(
@@ -124,9 +124,7 @@ class RoutingMirror:
             routes=mine,
             gateways={f"{each.namespace}/{each.name}": each for each in self._gateways.store.all()},
             others=tuple(
-                seen.view
-                for seen in self._tcp.store.all()
-                if (seen.view.namespace, seen.child.cluster) != (cluster.namespace, cluster.name) or not seen.view.ours
+                seen.view for seen in self._tcp.store.all() if not (seen.child.is_owned_by(cluster.uid) and seen.view.ours)
             ),
         )
 

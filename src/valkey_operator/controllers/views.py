@@ -42,6 +42,10 @@ class Child:
     owned: Mapping[str, Any] = field(repr=False)
     """The part of it that is ours, with which `kube.fields.is_current` tells whether there is anything to write. Of a Secret it holds secrets."""
 
+    def is_owned_by(self, uid: str) -> bool:
+        """Whether it is the owner's of that uid to change and to remove. Labels do not make it so: anybody can write those."""
+        return self.owner_uid == uid
+
     @property
     def cluster(self) -> str | None:
         """The ValkeyCluster that it belongs to, by its label."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
-from valkey_operator.core import hosts, names, places, settings, tls
+from valkey_operator.core import hosts, places, settings, tls
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Cluster, Observed
+    from valkey_operator.core.observed import Observed
 
 PATIENCE = timedelta(seconds=5)
 """How long an endpoint that does not answer the operator is withheld: a firewall may let clients through but not the operator."""
@@ -135,14 +135,6 @@ def names_to_resolve(observed: Observed) -> frozenset[str]:
     return frozenset(name for name in rendered if name is not None and not hosts.is_ipv4(name) and name not in told)
 
 
-def claimed(cluster: Cluster) -> frozenset[str]:
-    """The endpoints (`host:port`) that a cluster has where a name or a number could be another cluster's as well."""
-    access, told = cluster.spec.external_access, cluster.status.external_access
-    if not access.enabled or access.advertised_host is None or access.type is ExternalAccessType.NODE_PORT or told is None:
-        return frozenset()
-    return frozenset(node.address for shard in told.endpoints for node in shard.nodes)
-
-
 def pending_balancers(observed: Observed) -> tuple[str, ...]:
     """The Services that have been waiting for a load balancer's address."""
     access = observed.cluster.spec.external_access
@@ -168,7 +160,7 @@ def _obstacle(
 ) -> Missing | None:
     """What keeps an endpoint that exists from being announced at all."""
     server = observed.servers.get(index)
-    if isinstance(server, Server) and server.version < settings.CLIENT_PORT_SINCE and endpoint.port != names.CLIENT_PORT:
+    if isinstance(server, Server) and not settings.carries(endpoint, version=server.version):
         version = ".".join(str(part) for part in server.version)
         return Missing(
             Reason.UNSUPPORTED_VALKEY_VERSION,
@@ -183,7 +175,7 @@ def _obstacle(
     if endpoint.address in observed.claims:
         return Missing(
             Reason.HOST_CLAIMED,
-            f"{endpoint.address} is the endpoint of ValkeyCluster {observed.claims[endpoint.address]}, which was there before: "
+            f"{endpoint.address} is the endpoint of ValkeyCluster {observed.claims[endpoint.address]}, which had it before: "
             "set another spec.externalAccess.advertisedHost or advertisedPort",
         )
     if endpoint.host in unresolved:
@@ -201,10 +193,14 @@ def _obstacle(
 
 
 def _current(observed: Observed, index: NodeIndex, endpoint: Announcement | Missing) -> Announcement | None:
-    """What a node announces by its record; where that says nothing (not yet seen, or removed by hand) its endpoint if the server announces that."""
+    """What a node announces by its record, unless its server is by now one that cannot: it begins at its place inside, and stays there.
+
+    Where the record says nothing (not yet seen, or removed by hand) its endpoint if the server announces that.
+    """
     record, server = observed.records.get(index), observed.servers.get(index)
-    if record is not None and record.announce is not None:
-        return record.announce
+    last = record.announce if record is not None else None
+    if last is not None and not (isinstance(server, Server) and not settings.carries(last, version=server.version)):
+        return last
     if isinstance(endpoint, Missing) or not isinstance(server, Server):
         return None
     values = settings.announcing(endpoint, version=server.version, tls=observed.tls is not None)

@@ -164,10 +164,10 @@ def _connection(observed: Observed, username: str, password: str, external: tupl
 
 
 def _stuck(observed: Observed) -> Iterator[NodeIndex]:
-    """Pods that do not run and were made from an earlier spec: nothing is lost with them, and the new spec may be the cure."""
+    """Our pods that do not run and were made from an earlier spec: nothing is lost with them, and the new spec may be the cure."""
     for index, pod in sorted(observed.pods.items()):
         work = observed.workloads.get(index)
-        outdated = work is not None and work.update_revision not in ("", pod.revision)
+        outdated = work is not None and pod.owner_uid == work.uid and work.update_revision not in ("", pod.revision)
         if outdated and pod.trouble is not None and not pod.running and not pod.deleting:
             yield index
 

@@ -66,7 +66,7 @@ def snippet(observed: Observed, *, draining: bool) -> str | None:
 def _left_out(led: Mapping[str, Sequence[str]], claimed: Mapping[str, str]) -> Iterator[str]:
     for host, services in led.items():
         if host in claimed:
-            yield f"# {host} is left out: it leads to ValkeyCluster {claimed[host]}, which was there before."
+            yield f"# {host} is left out: it leads to ValkeyCluster {claimed[host]}, which had it before."
         elif len(services) > 1:
             yield f"# {host} is left out: ports tell the Services {', '.join(services)} apart, and a name leads to one only."
 

@@ -88,21 +88,21 @@ def _of_shard(observed: Observed, shard: int) -> ExternalService:
     cluster, port = observed.cluster, observed.cluster.spec.external_access.port
     live = observed.services.get(names.shard_service(cluster.name, shard))
     nodes = (NodeIndex(shard, node) for node in range(cluster.spec.replicas + 1))
-    wanted = _ports(live, [(f"lb-{index.node}", port + index.node, names.container_port(index)) for index in nodes])
+    wanted = _ports(observed, live, [(f"lb-{index.node}", port + index.node, index) for index in nodes])
     return shard_service(cluster, shard, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
 
 
 def _of_node(observed: Observed, index: NodeIndex) -> ExternalService:
     cluster = observed.cluster
     live = observed.services.get(names.node_service(cluster.name, index))
-    wanted = _ports(live, [(f"lb-{index.node}", cluster.spec.external_access.port, names.container_port(index))])
+    wanted = _ports(observed, live, [(f"lb-{index.node}", cluster.spec.external_access.port, index)])
     return node_service(cluster, index, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
 
 
 def _of_all_shards(observed: Observed) -> ExternalService:
     cluster = observed.cluster
     live = observed.services.get(names.bootstrap_service(cluster.name))
-    wanted = _ports(live, [(BOOTSTRAP, cluster.spec.external_access.port, names.CLIENT_PORT)])
+    wanted = _ports(observed, live, [(BOOTSTRAP, cluster.spec.external_access.port, None)])
     return bootstrap_service(cluster, type_="LoadBalancer", ports=wanted, balancing=_balancing(cluster))
 
 
@@ -110,26 +110,53 @@ def _of_cluster(observed: Observed) -> ExternalService:
     """All nodes behind one address, each at a port of its own, and the all-shards port at `advertisedPort` itself."""
     cluster, access = observed.cluster, observed.cluster.spec.external_access
     live = observed.services.get(names.bootstrap_service(cluster.name))
-    places: list[_Place] = [(BOOTSTRAP, access.port, names.CLIENT_PORT)] if access.bootstrap_service else []
+    places: list[_Place] = [(BOOTSTRAP, access.port, None)] if access.bootstrap_service else []
     nodes = enumerate(_nodes(cluster), start=1)
-    places += [(f"lb-{index}", access.port + number, names.container_port(index)) for number, index in nodes]
-    return bootstrap_service(cluster, type_="LoadBalancer", ports=_ports(live, places), balancing=_balancing(cluster))
+    places += [(f"lb-{index}", access.port + number, index) for number, index in nodes]
+    return bootstrap_service(cluster, type_="LoadBalancer", ports=_ports(observed, live, places), balancing=_balancing(cluster))
 
 
-_Place = tuple[str, int, str | int]
-"""The name of a port, the number that it prefers, and where it leads."""
+_Place = tuple[str, int, NodeIndex | None]
+"""The name of a port, the number that it prefers, and the node that it leads to; None: to all shards."""
 
 
-def _ports(live: Service | None, places: list[_Place]) -> tuple[ServicePort, ...]:
+def _ports(observed: Observed, live: Service | None, places: list[_Place]) -> tuple[ServicePort, ...]:
     """The ports of a Service, those that it has with the numbers that they have."""
     wanted = []
     own = {place for place, _, _ in places}
+    told = {place: number for place, preferred, index in places if live is None and (number := _told(observed, index, preferred))}
     taken = {port.port for port in live.ports if port.name not in own} if live is not None else set()
-    for place, preferred, target in places:
-        name, number = ports.settled(live, place, preferred=preferred, taken=taken)
+    for place, preferred, index in places:
+        others = {number for other, number in told.items() if other != place}
+        name, number = ports.settled(live, place, preferred=preferred, taken=taken | others, told=told.get(place))
         taken.add(number)
-        wanted.append(ServicePort(name, number, target))
+        wanted.append(ServicePort(name, number, names.container_port(index) if index is not None else names.CLIENT_PORT))
     return tuple(wanted)
+
+
+def _told(observed: Observed, index: NodeIndex | None, preferred: int) -> int | None:
+    """The number by which clients know a port whose Service somebody deleted.
+
+    One below the preferred number was never given to that port: it is of another type or setting. So is one at which another Service leads to the
+    node: that one has the endpoint.
+    """
+    if index is None:
+        status = observed.cluster.status.external_access
+        addresses = status.bootstrap.addresses if status is not None and status.bootstrap is not None else ()
+        number = next((int(address.rpartition(":")[2]) for address in addresses), 0)
+    else:
+        record = observed.records.get(index)
+        number = record.announce.port if record is not None and record.announce is not None else 0
+    elsewhere = index is not None and any(
+        _leads(observed.cluster, service, index, number) for service in observed.services.values()
+    )
+    return None if number < preferred or elsewhere else number
+
+
+def _leads(cluster: Cluster, service: Service, index: NodeIndex, number: int) -> bool:
+    """Whether a Service leads to just that node at that number."""
+    alone = service.name == names.node_service(cluster.name, index)
+    return any(port.port == number and (alone or port.target == names.container_port(index)) for port in service.ports)
 
 
 def _read_back(service: Service | None, wanted: ExternalService, target: str | int) -> int | None:

@@ -30,7 +30,7 @@ class Cluster:
     spec: ValkeyClusterSpec
     status: ClusterStatus
     created: str = ""
-    """When, as Kubernetes writes it; of two clusters that want one endpoint the older has it."""
+    """When, as Kubernetes writes it; of two clusters that want one endpoint, and do not announce it yet, the older has it."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -92,6 +92,8 @@ class Pod:
     trouble: Trouble | None = None
     certificate: str | None = None
     """Its annotation `valkey.io/certificate`: for which files its kubelet was last called."""
+    owner_uid: str | None = None
+    """Of the StatefulSet that it belongs to; None: of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +240,11 @@ class Routing:
     served: Mapping[str, str] = field(default_factory=dict)
     """Of each kind of route that Kubernetes serves, and that the operator may read: its apiVersion."""
     routes: tuple[Route, ...] = ()
-    """Of this cluster."""
+    """Those that this ValkeyCluster owns."""
     gateways: Mapping[str, Gateway] = field(default_factory=dict)
     """By `namespace/name`."""
     others: tuple[Route, ...] = ()
-    """TCPRoutes that are not of this cluster."""
+    """TCPRoutes that this ValkeyCluster does not own."""
 
 
 NO_ROUTING = Routing()
@@ -345,7 +347,7 @@ class Observed:
     files: frozenset[NodeIndex]
     """Of which nodes there is a file of what they announce."""
     services: Mapping[str, Service]
-    """Ours, by name."""
+    """Those that the ValkeyCluster owns, by name."""
     served: Mapping[str, frozenset[str]]
     """Of each Service for external access: the names of its ports that Kubernetes passes on, by its EndpointSlices."""
     machines: Mapping[str, Machine] | None
@@ -366,7 +368,7 @@ class Observed:
     tls: Tls | None = None
     """None: the cluster has no TLS."""
     claims: Mapping[str, str] = field(default_factory=dict)
-    """Endpoints (`host:port`) of older clusters, each with its owner (`namespace/name`)."""
+    """Endpoints (`host:port`) that other clusters have, each with its owner (`namespace/name`)."""
     routing: Routing = NO_ROUTING
     service_warnings: Mapping[str, str] = field(default_factory=dict)
     """Of Services that wait for a load balancer: the newest Warning event."""

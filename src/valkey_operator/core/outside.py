@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import names, places, settings, tls, transition
+from valkey_operator.core import names, places, settings, tls, transition, versions
 from valkey_operator.core.access import access
 from valkey_operator.core.access_status import draining, external_status, lack
 from valkey_operator.core.exposure import shard_addressed
@@ -75,16 +75,19 @@ def object_actions(external: Outside) -> Iterator[Action]:
 
 
 def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> Iterator[Action]:
-    """What each node announces: changed as one action where record or server differ, kept in record and file otherwise."""
+    """What each node announces: changed as one action where record or server differ, kept in record and file otherwise.
+
+    A file that a server may read which cannot announce the whole pair holds nothing of it: that server begins at its place inside.
+    """
     secured = observed.tls is not None
-    version = min((server.version for server in observed.reachable().values()), default=settings.CLIENT_PORT_SINCE)
     for index, announcement in records.items():
         record = observed.records.get(index)
         if record is None:
             continue
-        place = places.place(observed, index)
-        # A certificate may not cover the address that a server begins with by itself.
-        written = announcement or (place if places.named_place(observed, index) is not None else None)
+        place, version = places.place(observed, index), versions.of_file(observed, index)
+        written = announcement if announcement is not None and settings.carries(announcement, version=version) else None
+        if written is None and places.named_place(observed, index) is not None:
+            written = place  # the certificate may not cover the address that a server begins with by itself
         has_file = written is not None or index in observed.files
         file = AnnounceFile(index, record.uid, settings.announce_file(written, version=version, tls=secured)) if has_file else None
         wanted = Record(index, announcement)

@@ -19,18 +19,19 @@ def kind_of(name: str) -> str:
     return match["kind"] if match else ""
 
 
-def settled(live: Service | None, name: str, *, preferred: int, taken: set[int]) -> tuple[str, int]:
+def settled(live: Service | None, name: str, *, preferred: int, taken: set[int], told: int | None = None) -> tuple[str, int]:
     """The name and number of a port that a user chooses the number of: `lb-0` with the preferred number, read back where it exists.
 
     A port never moves. When the user asks for another number the port for that gets a name of its own (`lb-0-p7000`) and stands beside the
     old one until nobody holds the old endpoint any more. So does a port that has another number than the preferred one, since that was
-    `taken` by another port of the Service: its name tells what it was made for, also when that number becomes free.
+    `taken` by another port of the Service: its name tells what it was made for, also when that number becomes free. `told`: the number that it
+    had, where somebody deleted the Service.
     """
     ports = _numbers(live)
     own = named(live, name, preferred)
     if own in ports:
         return own, ports[own]
-    number = free(preferred, taken | set(ports.values()))
+    number = free(told or preferred, taken | set(ports.values()))
     return (own if number == preferred else _apart(name, preferred)), number
 
 

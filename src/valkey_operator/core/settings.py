@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from valkey_operator.core import names
 from valkey_operator.core.config import DEFAULTS
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from valkey_operator.core.observed import Announcement
 
 HOST = "cluster-announce-hostname"
-CLIENT_IPV4 = "cluster-announce-client-ipv4"
-CLIENT_IPV6 = "cluster-announce-client-ipv6"
-CLIENT_PORT = "cluster-announce-client-port"
-CLIENT_TLS_PORT = "cluster-announce-client-tls-port"
+CLIENT_KEYS = "cluster-announce-client-"
+"""How the keys begin that not all servers know."""
+CLIENT_IPV4 = f"{CLIENT_KEYS}ipv4"
+CLIENT_IPV6 = f"{CLIENT_KEYS}ipv6"
+CLIENT_PORT = f"{CLIENT_KEYS}port"
+CLIENT_TLS_PORT = f"{CLIENT_KEYS}tls-port"
 ENDPOINT_TYPE = "cluster-preferred-endpoint-type"
 NODE_TIMEOUT = "cluster-node-timeout"
 PING_INTERVAL = "cluster-ping-interval"
@@ -45,6 +48,9 @@ ASKED = (
     *CERTIFICATE_FILES,
 )
 """What every look asks of a server; older servers do not know all of them and leave those out."""
+
+CLIENT_IP_SINCE = (8, 0)
+"""The first version that can announce the addresses behind a host."""
 
 CLIENT_PORT_SINCE = (9, 0)
 """The first version that can announce a port to clients without moving replication."""
@@ -76,11 +82,17 @@ def running(config: Mapping[str, str], phase: Phase, *, version: tuple[int, ...]
     }
 
 
+def carries(announcement: Announcement, *, version: tuple[int, ...]) -> bool:
+    """Whether a server of that version can announce the whole pair, and not just its host beside the server's own port."""
+    return version >= CLIENT_PORT_SINCE or announcement.port in (0, names.CLIENT_PORT)
+
+
 def announcing(announcement: Announcement, *, version: tuple[int, ...], tls: bool) -> dict[str, str]:
     """The one CONFIG SET by which a server of that version tells clients this host and port, to be dialled with TLS or without."""
     key = CLIENT_TLS_PORT if tls else CLIENT_PORT
+    ips = {CLIENT_IPV4: announcement.client_ipv4, CLIENT_IPV6: announcement.client_ipv6} if version >= CLIENT_IP_SINCE else {}
     port = {key: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
-    return {HOST: announcement.host, CLIENT_IPV4: announcement.client_ipv4, CLIENT_IPV6: announcement.client_ipv6, **port}
+    return {HOST: announcement.host, **ips, **port}
 
 
 def announce_file(announcement: Announcement | None, *, version: tuple[int, ...], tls: bool) -> str:

@@ -25,8 +25,10 @@ def view(*, labels=None, metadata=None, **status):
 
 def test_a_pod_that_serves():
     labels = {"valkey.io/role": "primary", "valkey.io/serving": "true", "controller-revision-hash": "valkey-orders-1-0-7c"}
+    workload = {"kind": "StatefulSet", "name": "valkey-orders-1-0", "uid": "w1", "controller": True}
     assert view(
         labels=labels,
+        metadata={"ownerReferences": [workload]},
         phase="Running",
         podIP="10.245.2.4",
         hostIP="192.0.2.12",
@@ -47,6 +49,7 @@ def test_a_pod_that_serves():
         serving=True,
         revision="valkey-orders-1-0-7c",
         trouble=None,
+        owner_uid="w1",
     )
 
 

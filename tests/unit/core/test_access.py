@@ -9,7 +9,7 @@ from unit.core.edits import changed, configured, knowing, line, silent, views
 from unit.core.given import NODES, NOW, balancer, node_id, observed, pod_ip, service
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core.access import access, candidates, claimed, names_to_resolve, pending_balancers
+from valkey_operator.core.access import access, candidates, names_to_resolve, pending_balancers
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement, Probe
@@ -254,6 +254,17 @@ def test_one_old_server_is_enough_to_announce_nothing():
     assert records(changed(READY, SECOND, version=(8, 1, 8))) == INSIDE
 
 
+def test_a_server_that_is_older_by_now_announces_its_place_inside_and_the_others_what_they_did():
+    assert records(changed(ANNOUNCED, SECOND, version=(8, 1, 8))) == {**OUTSIDE, SECOND: None}
+
+
+def test_a_server_that_is_older_by_now_goes_on_with_a_pair_that_it_can_announce():
+    pairs = {index: Announcement(f"{index}.example.com", 6379) for index in NODES}
+    named = {"type": "LoadBalancer", "advertisedHost": "{shard}-{node}.example.com", "advertisedPort": 6379}
+    seen = observed(named, told=pairs)
+    assert records(changed(seen, SECOND, version=(8, 1, 8))) == pairs
+
+
 NAMED = {**TYPE, "advertisedHost": "{name}-{shard}-{node}.example.com"}
 
 
@@ -308,7 +319,7 @@ def test_two_nodes_on_one_endpoint_are_never_announced():
     assert records(seen) == INSIDE
 
 
-def test_an_endpoint_of_an_older_cluster_is_not_taken():
+def test_an_endpoint_that_another_cluster_has_is_not_taken():
     seen = replace(READY, claims={"192.0.2.11:31200": "shop/older"})
     assert reasons(seen)[FIRST][0] is Reason.HOST_CLAIMED
     assert records(seen) == INSIDE
@@ -374,24 +385,7 @@ def test_running_values_alone_prove_nothing():
     assert arrived(configured(READY, *NODES, cluster_announce_hostname="192.0.2.11")) == frozenset()
 
 
-# --- other clusters, pending balancers ---
-
-
-def with_endpoint(access, address):
-    seen = observed(access, answering=False)
-    told = ExternalAccessStatus(
-        type=access["type"], endpoints=(ShardEndpoint(shard=0, nodes=(NodeEndpoint(node=0, address=address),)),)
-    )
-    return replace(seen.cluster, status=seen.cluster.status.model_copy(update={"external_access": told}))
-
-
-def test_endpoints_that_could_be_another_clusters_as_well_are_claimed():
-    named = {"type": "LoadBalancer", "advertisedHost": "a.example.com", "loadBalancerScope": "Cluster"}
-    assert claimed(with_endpoint(named, "a.example.com:6380")) == {"a.example.com:6380"}
-    assert claimed(with_endpoint({"type": "LoadBalancer"}, "198.51.100.1:6380")) == frozenset()
-    assert claimed(with_endpoint({**TYPE, "advertisedHost": "a.example.com"}, "a.example.com:31200")) == frozenset()
-    assert claimed(with_endpoint({**named, "enabled": False}, "a.example.com:6380")) == frozenset()
-    assert claimed(observed(named, answering=False).cluster) == frozenset()
+# --- pending balancers ---
 
 
 def test_balancers_without_an_address_are_pending():

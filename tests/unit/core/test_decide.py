@@ -84,7 +84,10 @@ def test_applications_are_told_how_to_connect():
 
 
 def stuck(**fields):
-    broken = pod(P0, **{"running": False, "ready": False, "trouble": Trouble("CrashLoopBackOff", "Bad directive"), **fields})
+    broken = pod(
+        P0,
+        **{"running": False, "ready": False, "trouble": Trouble("CrashLoopBackOff", "Bad directive"), "owner_uid": "w", **fields},
+    )
     work = {P0: Workload("valkey-orders-0-0", "w", "r2")}
     return silent(replace(WHOLE, pods={**WHOLE.pods, P0: broken}, workloads=work), P0)
 
@@ -93,7 +96,10 @@ def test_a_pod_that_cannot_run_is_replaced_when_the_spec_was_changed_since():
     assert actions(stuck(), Remove) == [Remove("Pod", "valkey-orders-0-0-0", "pod-0-0")]
 
 
-@pytest.mark.parametrize("fields", [{"revision": "r2"}, {"running": True}, {"deleting": True}, {"trouble": None}])
+@pytest.mark.parametrize(
+    "fields",
+    [{"revision": "r2"}, {"running": True}, {"deleting": True}, {"trouble": None}, {"owner_uid": None}, {"owner_uid": "x"}],
+)
 def test_no_other_pod_is_ever_removed(fields):
     assert actions(stuck(**fields), Remove) == []
 

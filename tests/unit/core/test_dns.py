@@ -136,7 +136,7 @@ def test_a_name_at_which_an_older_cluster_has_the_endpoint_is_left_to_it():
     seen = observed({"type": "LoadBalancer", "advertisedHost": "{shard}.db"}, balancer("orders-1", *ports, ip="198.51.100.1"))
     claimed = replace(seen, claims={"1.db:6381": "shop/older"})
     assert sorted(rules(claimed)) == ["0.db", "2.db"]
-    assert left_out(claimed) == ["# 1.db is left out: it leads to ValkeyCluster shop/older, which was there before."]
+    assert left_out(claimed) == ["# 1.db is left out: it leads to ValkeyCluster shop/older, which had it before."]
     assert sorted(rules(replace(seen, claims={"1.db:7000": "shop/older"}))) == ["0.db", "1.db", "2.db"]
 
 

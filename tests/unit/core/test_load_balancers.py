@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from unit.core.given import NODES, balancer, observed
+from unit.core.given import NODES, balancer, observed, service
+from valkey_operator.api.status import Bootstrap, ExternalAccessStatus
 from valkey_operator.core import load_balancers
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
@@ -67,6 +68,43 @@ def test_the_ports_of_one_balancer_stay_where_they_are_when_nodes_come_between()
     numbers = {port.name: port.port for port in service.ports}
     assert [numbers[name] for name in ("lb-bootstrap", "lb-0-0")] == [6380, 6381]
     assert len(set(numbers.values())) == 7
+
+
+def numbers(*services, told=None, begin=(), **access):
+    """The ports of every Service wanted; `told` is which port each node announces, `begin` where clients begin."""
+    pairs = {index: Announcement("db.example.com", port) for index, port in (told or {}).items()}
+    seen = observed({"type": "LoadBalancer", **access}, *services, told=pairs)
+    status = ExternalAccessStatus(type="LoadBalancer", bootstrap=Bootstrap(service="orders", addresses=begin)) if begin else None
+    status = seen.cluster.status.model_copy(update={"external_access": status})
+    seen = replace(seen, cluster=replace(seen.cluster, status=status))
+    return {service.name: {port.name: port.port for port in service.ports} for service in load_balancers.services(seen)}
+
+
+def test_a_service_that_was_deleted_comes_back_with_the_ports_that_clients_know():
+    """The first one made room for a port of type Ingress, the second for the first."""
+    told = {NodeIndex(1, 0): 6381, NodeIndex(1, 1): 6382, NodeIndex(0, 0): 6380, NodeIndex(0, 1): 6381}
+    found = numbers(told=told, begin=("198.51.100.9:6385",))
+    assert found["orders-0"] == {"lb-0": 6380, "lb-1": 6381}
+    assert found["orders-1"] == {"lb-0-p6380": 6381, "lb-1-p6381": 6382}
+    assert found["orders-2"] == {"lb-0": 6380, "lb-1": 6381}
+    assert found["orders"] == {"lb-bootstrap-p6380": 6385}
+
+
+def test_a_new_port_leaves_the_numbers_that_come_back_alone():
+    assert numbers(told={NodeIndex(1, 1): 6380})["orders-1"] == {"lb-0": 6380, "lb-1": 6381}
+    assert numbers(told={NodeIndex(1, 1): 6382}, advertisedPort=6382)["orders-1"] == {"lb-0": 6382, "lb-1": 6383}
+    cluster = numbers(told={NodeIndex(1, 0): 6386}, begin=("198.51.100.9:6380",), loadBalancerScope="Cluster")["orders"]
+    assert cluster["lb-1-0-p6383"] == 6386
+    assert cluster["lb-2-1-p6386"] == 6387
+
+
+def test_a_port_that_another_service_has_does_not_come_back():
+    """With another scope or type the Services are others, and each keeps its ports until clients are told of the new ones."""
+    told = {NodeIndex(1, 1): 6381}
+    of_shard = balancer("orders-1", *(replace(port, target=f"valkey-1-{n}") for n, port in enumerate(SHARD_PORTS)))
+    assert numbers(of_shard, told=told, loadBalancerScope="Node")["orders-1-1"] == {"lb-1": 6380}
+    of_node = service("orders-1-0", AllocatedPort("tcp-1-0", 6385, None, 6379), kind="node", type_="ClusterIP")
+    assert numbers(of_node, told={NodeIndex(1, 0): 6385})["orders-1"] == {"lb-0": 6380, "lb-1": 6381}
 
 
 def test_what_is_asked_of_balancers_is_on_every_service():

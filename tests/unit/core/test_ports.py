@@ -30,6 +30,12 @@ def test_a_port_that_stood_aside_for_another_does_not_move_to_the_preferred_numb
     assert ports.settled(live, "lb-0", preferred=6380, taken=set()) == ("lb-0-p6380", 6381)
 
 
+def test_a_port_whose_service_was_deleted_has_the_number_that_it_had():
+    assert ports.settled(None, "lb-0", preferred=6380, taken=set(), told=6381) == ("lb-0-p6380", 6381)
+    assert ports.settled(None, "lb-0", preferred=6380, taken=set(), told=6380) == ("lb-0", 6380)
+    assert ports.settled(None, "lb-0", preferred=6380, taken={6381}, told=6381) == ("lb-0-p6380", 6382)
+
+
 def test_a_port_with_a_name_of_its_own_is_found_again():
     live = service("orders-0", AllocatedPort("lb-0-p7000", 7000, None))
     assert ports.settled(live, "lb-0", preferred=7000, taken=set()) == ("lb-0-p7000", 7000)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from valkey_operator.core.certificates import Files
 from valkey_operator.core.observed import Announcement
-from valkey_operator.core.settings import ASKED, Phase, announce_file, announcing, drift, running
+from valkey_operator.core.settings import ASKED, Phase, announce_file, announcing, carries, drift, running
 
 CALM = Phase(forming=False, gossiping=False, syncing=False)
 OUTSIDE = Announcement("192.0.2.11", 31200, client_ipv4="192.0.2.11")
@@ -71,6 +71,19 @@ def test_with_tls_the_port_is_another_setting():
     }
     assert 'cluster-announce-client-tls-port "31200"\n' in announce_file(OUTSIDE, version=(9, 1, 2), tls=True)
     assert "port" not in announce_file(OUTSIDE, version=(8, 1, 8), tls=True)
+
+
+def test_below_8_0_only_the_host_can_be_announced():
+    assert announcing(OUTSIDE, version=(7, 2, 11), tls=False) == {"cluster-announce-hostname": "192.0.2.11"}
+    assert announce_file(OUTSIDE, version=(7, 2, 11), tls=True) == 'cluster-announce-hostname "192.0.2.11"\n'
+    assert "cluster-announce-client-ipv4" in announcing(OUTSIDE, version=(8, 0, 0), tls=False)
+
+
+def test_below_9_0_only_the_servers_own_port_can_be_announced():
+    assert carries(OUTSIDE, version=(9, 0, 0))
+    assert not carries(OUTSIDE, version=(8, 1, 8))
+    assert carries(Announcement("db.example.com", 6379), version=(8, 1, 8))
+    assert carries(Announcement("10.1.0.7", 0), version=(8, 1, 8))
 
 
 def test_bus_and_replication_are_never_moved():
