@@ -76,6 +76,21 @@ def test_a_shards_own_endpoint_is_its_primarys():
     assert found(silent(DONE, FIRST)).status.endpoints[0].address == ""
 
 
+@pytest.mark.parametrize(
+    ("access", "name"),
+    [
+        ({"type": "LoadBalancer"}, "orders-1"),
+        ({"type": "LoadBalancer", "loadBalancerScope": "Cluster"}, "orders"),
+        ({"type": "LoadBalancer", "loadBalancerScope": "Node"}, ""),
+        (TYPE, "orders-1"),
+        ({"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com"}, "orders-1"),
+    ],
+)
+def test_a_shards_service_is_one_that_there_is(access, name):
+    told = found(observed(access, told=OUTSIDE)).status.endpoints[1]
+    assert (told.service, len(told.nodes)) == (name, 2)
+
+
 # --- what keeps it from being ready, the most telling first ---
 
 
