@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import hosts, names, node_ports, places, tls
+from valkey_operator.core import hosts, names, node_ports, places, tls, users
 from valkey_operator.core.certificates import covers, missing_names
 from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
@@ -107,10 +107,11 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
             "clients outside talk to the servers without TLS: whoever is on the way can read passwords and data",
         )
     yield from _unverifiable(observed, access)
-    if any(user.name == "default" and user.enabled and user.nopass for user in spec.users):
+    if any(user.name == users.DEFAULT and users.is_open(user) for user in spec.users):
         yield Lack(
             Reason.DEFAULT_USER_OPEN,
-            "the user default needs no password and the cluster can be reached from outside: give it a password in spec.users",
+            "the user default needs no password and the cluster can be reached from outside: take nopass out of its entry in spec.users, "
+            "its permissions included, and give it a password",
         )
     moved = [
         f"{wanted} of node {index} (it has {port})"

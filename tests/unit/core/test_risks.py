@@ -38,6 +38,7 @@ def test_outside_without_tls_is_told():
         ({"name": "default", "nopass": True}, True),
         ({"name": "default", "nopass": True, "enabled": False}, False),
         ({"name": "default"}, False),
+        ({"name": "default", "permissions": "nopass ~* &* +@all"}, True),
         ({"name": "app", "nopass": True}, False),
     ],
 )
