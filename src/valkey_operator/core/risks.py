@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core import hosts, names, node_ports, places, tls, users
+from valkey_operator.core.balancer_words import quoted
 from valkey_operator.core.certificates import covers, missing_names
 from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
@@ -158,10 +159,11 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
         )
     if access.unproven:
         unproven = ", ".join(str(index) for index in sorted(access.unproven))
+        said = "".join(dict.fromkeys(quoted(observed, index) for index in sorted(access.unproven)))
         yield Lack(
             Reason.ENDPOINTS_UNPROVEN,
             f"the operator got no answer at the endpoints of nodes {unproven} and announced them all the same: "
-            "make sure that clients outside can reach them",
+            f"make sure that clients outside can reach them{said}",
         )
 
 

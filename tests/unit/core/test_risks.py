@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from unit.core.given import NODES, NOW, observed, pod, service
-from unit.core.test_access import OUTSIDE, READY, SERVICES, TYPE, probed, waiting
+from unit.core.test_access import OUTSIDE, READY, SERVICES, TYPE, balanced, probed, refusing, waiting
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core.access import access
 from valkey_operator.core.names import NodeIndex
@@ -86,6 +86,20 @@ def test_endpoints_that_the_operator_could_not_reach_are_told():
     assert found(seen)[Reason.ENDPOINTS_UNPROVEN] == (
         "the operator got no answer at the endpoints of nodes 0-0 and announced them all the same: "
         "make sure that clients outside can reach them"
+    )
+
+
+def test_what_a_cloud_says_of_endpoints_that_the_operator_could_not_reach_is_told_once():
+    seen = replace(
+        refusing(refusing(balanced(), NodeIndex(0, 0)), NodeIndex(0, 1)),
+        service_warnings={"orders-0": "SyncLoadBalancerFailed: too many listeners"},
+    )
+    later = access(seen, now=NOW)
+    unproven = replace(later, withheld={}, unproven=frozenset({NodeIndex(0, 0), NodeIndex(0, 1)}))
+    told = {lack.reason: lack.message for lack in risks(seen, Topology.of(seen), unproven, (), now=NOW)}
+    assert told[Reason.ENDPOINTS_UNPROVEN] == (
+        "the operator got no answer at the endpoints of nodes 0-0, 0-1 and announced them all the same: "
+        "make sure that clients outside can reach them (Service orders-0: SyncLoadBalancerFailed: too many listeners)"
     )
 
 
