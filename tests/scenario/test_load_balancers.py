@@ -7,6 +7,7 @@ from scenario.test_enabling import OUTSIDE, PREFERRED
 from valkey_operator.api.conditions import ConditionType, State
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Ingress
+from valkey_operator.core.times import stamp
 
 BALANCED = {"enabled": True, "type": "LoadBalancer", "drainSeconds": 3}
 FIRST = NodeIndex(0, 0)
@@ -98,6 +99,19 @@ def test_ports_that_made_room_for_others_come_back_after_somebody_deleted_their_
     assert numbers(story) == before
     assert {index: port for index, (_, port) in story.told().items()} == told
     story.witness.assert_announced()
+
+
+def test_a_wait_begins_with_the_change_of_type_and_not_with_the_service():
+    story = reached()
+    story.run(120)
+    story.services.stingy |= {"orders-1", "orders"}
+    changed = stamp(story.world.timeline.moment)
+    story.access(**BALANCED)
+    story.run(20)
+    told = story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
+    assert changed <= told.partition("Service orders-1 waits for its load balancer since ")[2]
+    story.run(60)
+    assert story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2] == told
 
 
 def test_a_balancer_that_gets_another_address_or_loses_it():

@@ -68,7 +68,7 @@ class ShardEndpoint(Model):
     """Index of the shard."""
 
     service: str = ""
-    """The shard's Service."""
+    """The shard's Service; that of all shards with loadBalancerScope Cluster, none with Node."""
 
     host: str = ""
     """Host of the primary."""

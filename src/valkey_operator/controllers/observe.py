@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from valkey_operator.controllers import secret_views
+from valkey_operator.controllers.service_events import ServiceEvents
 from valkey_operator.controllers.trust import Trust
 from valkey_operator.core import access, names, settings, tls
 from valkey_operator.core.claims import Contender, claims
 from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Snippet, Unreachable
 from valkey_operator.core.users import OPERATOR
-from valkey_operator.kube.errors import Forbidden, NotFound
-from valkey_operator.kube.kinds import EVENT, SECRET, Key
+from valkey_operator.kube.errors import NotFound
+from valkey_operator.kube.kinds import SECRET, Key
 from valkey_operator.valkey.address import Address, Credentials
 from valkey_operator.valkey.errors import Malformed, ValkeyError
 from valkey_operator.valkey.handshake import answering, served_certificate
@@ -40,7 +41,7 @@ _ALPHABET = string.ascii_letters + string.digits
 
 
 class Eyes:
-    """Observes clusters. Keeps connections and the values of users' Secrets of one version, nothing that cannot be lost."""
+    """Observes clusters. Keeps connections, the values of users' Secrets of one version and what was said a moment ago, nothing that cannot be lost."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Eyes:
         self._servers = servers
         self._now = now
         self._trust = Trust()
+        self._events = ServiceEvents(kube, now=now)
         self._user_secrets: dict[tuple[str, str, str], secret_views.Secret] = {}
 
     async def observe(self, cluster: Cluster, *, only: NodeIndex | None = None) -> Observed:
@@ -68,9 +70,9 @@ class Eyes:
         seen = replace(known, servers=dict(zip(asked, answers, strict=True)))
         if only is not None:
             return seen
-        resolved, warnings = await asyncio.gather(_resolved(access.names_to_resolve(seen)), self._service_warnings(seen))
-        seen = replace(seen, resolved=resolved, service_warnings=warnings)
-        return replace(seen, probes=await self._probes(seen, access.candidates(seen)))
+        seen = replace(seen, resolved=await _resolved(access.names_to_resolve(seen)))
+        seen = replace(seen, probes=await self._probes(seen, access.candidates(seen)))
+        return replace(seen, service_warnings=await self._service_warnings(seen))
 
     async def address(self, observed: Observed, index: NodeIndex) -> Address | None:
         """Where a node's server is asked, as whom, and how the connection is secured; None while that cannot be."""
@@ -92,6 +94,7 @@ class Eyes:
         current = {(view.namespace, view.name, view.version) for view in self._mirror.user_secrets.store.all()}
         self._user_secrets = {key: value for key, value in self._user_secrets.items() if key in current}
         self._trust.prune()
+        self._events.prune()
 
     async def _known(self, cluster: Cluster) -> Observed:
         """What the mirror holds, no server asked yet."""
@@ -140,20 +143,11 @@ class Eyes:
         return Contender(cluster, frozenset(record.announce.address for record in records if record.announce is not None))
 
     async def _service_warnings(self, observed: Observed) -> Mapping[str, str]:
-        """What the cloud says of balancers that it does not make: the newest Warning event of each Service that waits for one."""
-        waiting = access.pending_balancers(observed)
-        return dict(
-            zip(waiting, await asyncio.gather(*(self._newest_warning(observed.cluster, name) for name in waiting)), strict=True)
-        )
-
-    async def _newest_warning(self, cluster: Cluster, service: str) -> str:
-        selector = f"regarding.kind=Service,regarding.name={service},type=Warning"
-        try:
-            events = await self._kube.list_all(EVENT, cluster.namespace, field_selector=selector)
-        except Forbidden:
-            return ""
-        newest = max(events, key=lambda event: str(event["metadata"]["creationTimestamp"]), default=None)
-        return f"{newest['reason']}: {newest['note']}" if newest is not None else ""
+        """What the cloud says of balancers that it does not make, or not wholly; of all others nobody asks."""
+        troubled = access.troubled_balancers(observed)
+        keys = (Key(observed.cluster.namespace, name) for name in troubled)
+        said = await asyncio.gather(*(self._events.newest_warning(key) for key in keys))
+        return dict(zip(troubled, said, strict=True))
 
     async def _tls(self, cluster: Cluster, standing: secret_views.Secret | None) -> Tls | None:
         if cluster.spec.tls is None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
-from valkey_operator.core import hosts, places, settings, tls
+from valkey_operator.core import hosts, load_balancers, places, settings, tls
+from valkey_operator.core.balancer_words import quoted
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
@@ -135,13 +136,18 @@ def names_to_resolve(observed: Observed) -> frozenset[str]:
     return frozenset(name for name in rendered if name is not None and not hosts.is_ipv4(name) and name not in told)
 
 
-def pending_balancers(observed: Observed) -> tuple[str, ...]:
-    """The Services that have been waiting for a load balancer's address."""
+def troubled_balancers(observed: Observed) -> tuple[str, ...]:
+    """The Services whose load balancer has no address, or was dialled in vain: a cloud may refuse a whole balancer or one more port of it."""
     access = observed.cluster.spec.external_access
     if not access.enabled or access.type is not ExternalAccessType.LOAD_BALANCER:
         return ()
-    services = sorted(observed.services.values(), key=lambda service: service.name)
-    return tuple(service.name for service in services if service.type == "LoadBalancer" and not service.ingress)
+    pending = {service.name for service in observed.services.values() if load_balancers.is_pending(service)}
+    in_vain = {
+        load_balancers.service_of(observed.cluster, index)
+        for index, endpoint in _endpoints(observed).items()
+        if not isinstance(endpoint, Missing) and _is_silent(observed, index, endpoint)
+    }
+    return tuple(sorted(pending | in_vain))
 
 
 def _endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
@@ -249,7 +255,7 @@ def _doubt(observed: Observed, topology: Topology, index: NodeIndex, endpoint: A
     if probe is None:
         return f"{endpoint.address} was not dialled yet"
     if probe.id is None:
-        return f"{endpoint.address} does not answer the operator: {probe.reason}"
+        return f"{endpoint.address} does not answer the operator: {probe.reason}{quoted(observed, index)}"
     primary = topology.primary(index.shard)
     expected = topology.servers[primary].id if primary is not None and shard_addressed(observed.cluster) else server.id
     if probe.id != expected:

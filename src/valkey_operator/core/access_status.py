@@ -7,10 +7,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
+from valkey_operator.api.external_access import ExternalAccessType
 from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
 from valkey_operator.core import names
+from valkey_operator.core.balancer_words import awaited
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
+from valkey_operator.core.load_balancers import is_pending
 from valkey_operator.core.observed import Announcement, Server
 from valkey_operator.core.routes import refusal
 from valkey_operator.core.times import parsed, stamp
@@ -67,9 +70,13 @@ def draining(
     return Draining(since, since + timedelta(seconds=observed.cluster.spec.external_access.drain_seconds))
 
 
-def lack(observed: Observed, topology: Topology, access: Access) -> Missing | None:
+def lack(observed: Observed, topology: Topology, access: Access, *, now: datetime) -> Missing | None:
     """The one thing that keeps external access from being ready, None when it is."""
-    missing = [endpoint for _, endpoint in sorted(access.endpoints.items()) if isinstance(endpoint, Missing)]
+    missing = [
+        _whole(observed, index, endpoint, now=now)
+        for index, endpoint in sorted(access.endpoints.items(), key=lambda pair: pair[0])
+        if isinstance(endpoint, Missing)
+    ]
     for reason in _ORDER:
         found = [endpoint.message for endpoint in missing if endpoint.reason is reason]
         if found:
@@ -86,10 +93,24 @@ def lack(observed: Observed, topology: Topology, access: Access) -> Missing | No
         )
     if observed.cluster.spec.external_access.bootstrap_service and not exposure(observed.cluster).bootstrap(observed):
         service = names.bootstrap_service(observed.cluster.name)
-        return refusal(observed, service) or Missing(
-            Reason.ANNOUNCING, f"Service {service}, over all shards, has no address yet, or no pod serves behind it"
-        )
+        return refusal(observed, service) or _unaddressed(observed, service, now=now)
     return None
+
+
+def _whole(observed: Observed, index: NodeIndex, missing: Missing, *, now: datetime) -> Missing:
+    """What a node lacks; of a load balancer also since when, and what the cloud says of it."""
+    if missing.reason is not Reason.WAITING_FOR_LOAD_BALANCER:
+        return missing
+    return awaited(observed, exposure(observed.cluster).service(observed.cluster, index), now=now)
+
+
+def _unaddressed(observed: Observed, service: str, *, now: datetime) -> Missing:
+    """That clients outside cannot begin at the Service over all shards."""
+    live = observed.services.get(service)
+    balanced = observed.cluster.spec.external_access.type is ExternalAccessType.LOAD_BALANCER
+    if balanced and live is not None and is_pending(live):
+        return awaited(observed, service, now=now)
+    return Missing(Reason.ANNOUNCING, f"Service {service}, over all shards, has no address yet, or no pod serves behind it")
 
 
 _LISTED = 8

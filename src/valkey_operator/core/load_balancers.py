@@ -12,7 +12,6 @@ from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement, Balancing
 from valkey_operator.core.plan import ServicePort
 from valkey_operator.core.service_parts import bootstrap_service, fixed_family, node_service, shard_service
-from valkey_operator.core.times import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,11 +53,7 @@ def _endpoint(observed: Observed, index: NodeIndex, wanted: Mapping[str, Externa
         return fixed
     addresses = hosts.balancer_addresses(service)
     if not addresses:
-        said = observed.service_warnings.get(name, "")
-        return Missing(
-            Reason.WAITING_FOR_LOAD_BALANCER,
-            f"Service {name} waits for its load balancer since {stamp(service.created)}" + (f": {said}" if said else ""),
-        )
+        return Missing(Reason.WAITING_FOR_LOAD_BALANCER, f"Service {name} waits for its load balancer")
     host = hosts.host(observed, index, addresses)
     return host if isinstance(host, Missing) else Announcement(host.name, port, host.ipv4, host.ipv6)
 
@@ -78,6 +73,11 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     given = hosts.of_families(hosts.balancer_addresses(service), hosts.wanted_families(cluster))
     listed = (host,) if host is not None else given
     return tuple(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in listed)
+
+
+def is_pending(service: Service) -> bool:
+    """Whether a Service has no load balancer's address yet, or none any more."""
+    return service.type == "LoadBalancer" and not service.ingress
 
 
 def _nodes(cluster: Cluster) -> Iterator[NodeIndex]:

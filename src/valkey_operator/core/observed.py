@@ -371,7 +371,7 @@ class Observed:
     """Endpoints (`host:port`) that other clusters have, each with its owner (`namespace/name`)."""
     routing: Routing = NO_ROUTING
     service_warnings: Mapping[str, str] = field(default_factory=dict)
-    """Of Services that wait for a load balancer: the newest Warning event."""
+    """Of Services whose load balancer has no address, or was dialled in vain: the newest Warning event."""
     snippet: Snippet | None = None
     """The names published for the DNS inside; None: there are none."""
     domain: str = "cluster.local"

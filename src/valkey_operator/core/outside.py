@@ -135,7 +135,7 @@ def _lack(
         uncertified = tls.lack(observed, now=now)
         if uncertified is not None:
             return uncertified
-        missing = lack(observed, topology, found)
+        missing = lack(observed, topology, found, now=now)
         return Lack(missing.reason, missing.message) if missing is not None else None
     if not leftovers:
         return None

@@ -6,7 +6,8 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import hosts, names, node_ports, places, tls
+from valkey_operator.core import hosts, names, node_ports, places, tls, users
+from valkey_operator.core.balancer_words import quoted
 from valkey_operator.core.certificates import covers, missing_names
 from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
@@ -107,10 +108,11 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
             "clients outside talk to the servers without TLS: whoever is on the way can read passwords and data",
         )
     yield from _unverifiable(observed, access)
-    if any(user.name == "default" and user.enabled and user.nopass for user in spec.users):
+    if any(user.name == users.DEFAULT and users.is_open(user) for user in spec.users):
         yield Lack(
             Reason.DEFAULT_USER_OPEN,
-            "the user default needs no password and the cluster can be reached from outside: give it a password in spec.users",
+            "the user default needs no password and the cluster can be reached from outside: take nopass out of its entry in spec.users, "
+            "its permissions included, and give it a password",
         )
     moved = [
         f"{wanted} of node {index} (it has {port})"
@@ -157,10 +159,11 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
         )
     if access.unproven:
         unproven = ", ".join(str(index) for index in sorted(access.unproven))
+        said = "".join(dict.fromkeys(quoted(observed, index) for index in sorted(access.unproven)))
         yield Lack(
             Reason.ENDPOINTS_UNPROVEN,
             f"the operator gets no answer at the endpoints of nodes {unproven}, which are announced all the same: "
-            "make sure that clients outside can reach them",
+            f"make sure that clients outside can reach them{said}",
         )
 
 

@@ -205,14 +205,16 @@ _TO_ACT_ON = frozenset(
         Reason.SERVICE_CONFLICT,
         Reason.OBJECT_CONFLICT,
         Reason.INVALID_ADVERTISED_HOST,
+        Reason.HOST_CLAIMED,
         Reason.UNSUPPORTED_VALKEY_VERSION,
         Reason.NODE_ADDRESS_UNKNOWN,
         Reason.WAITING_FOR_DNS,
+        Reason.ROUTE_NOT_ACCEPTED,
         Reason.CERTIFICATE_MISSING_NAMES,
         Reason.CERTIFICATE_INVALID,
     )
 )
-"""Reasons of external access that do not pass by waiting."""
+"""Reasons of external access that do not pass by waiting, or may not: a route's refusal after silence is the same reason, and no other event."""
 
 
 @dataclass(frozen=True, slots=True)

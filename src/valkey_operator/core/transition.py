@@ -126,7 +126,15 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
 
 
 def service_of(cluster: Cluster, shard: int) -> str:
-    """The Service that a shard's endpoint is on: its own, or the one of all where a single balancer serves the cluster."""
+    """The Service that a shard's endpoint is on: its own, or the one of all where a single balancer serves the cluster.
+
+    Empty where each node has a balancer of its own: no Service is the shard's.
+    """
     access = cluster.spec.external_access
-    one = access.type is ExternalAccessType.LOAD_BALANCER and access.load_balancer_scope is LoadBalancerScope.CLUSTER
-    return names.bootstrap_service(cluster.name) if one else names.shard_service(cluster.name, shard)
+    if access.type is ExternalAccessType.LOAD_BALANCER:
+        match access.load_balancer_scope:
+            case LoadBalancerScope.NODE:
+                return ""
+            case LoadBalancerScope.CLUSTER:
+                return names.bootstrap_service(cluster.name)
+    return names.shard_service(cluster.name, shard)

@@ -75,6 +75,22 @@ def access(
     return Access(acl=_text(lines), mistakes=tuple(mistakes), application=application)
 
 
+def is_open(user: User) -> bool:
+    """Whether anybody can log in as a user without its password: by its fields, or by its permissions, which have the last word."""
+    enabled, open_ = user.enabled, user.nopass
+    for word in user.permissions.lower().split():
+        match word:
+            case "on" | "off":
+                enabled = word == "on"
+            case "nopass" | "resetpass":
+                open_ = word == "nopass"
+            case "reset":
+                enabled = open_ = False
+            case _ if word.startswith("#"):
+                open_ = False
+    return enabled and open_
+
+
 def replication_config(passwords: Passwords) -> str:
     """The lines by which a replica logs in to its primary; in a file, never on a command line."""
     return f"primaryuser {REPLICATION}\nprimaryauth {passwords.replication}\n"

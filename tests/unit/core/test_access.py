@@ -9,7 +9,7 @@ from unit.core.edits import changed, configured, knowing, line, silent, views
 from unit.core.given import NODES, NOW, balancer, node_id, observed, pod_ip, service
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core.access import access, candidates, names_to_resolve, pending_balancers
+from valkey_operator.core.access import access, candidates, names_to_resolve, troubled_balancers
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement, Probe
@@ -385,11 +385,45 @@ def test_running_values_alone_prove_nothing():
     assert arrived(configured(READY, *NODES, cluster_announce_hostname="192.0.2.11")) == frozenset()
 
 
-# --- pending balancers ---
+# --- troubled balancers ---
 
 
-def test_balancers_without_an_address_are_pending():
-    waiting, there = balancer("orders-0"), balancer("orders-1", ip="198.51.100.1")
-    assert pending_balancers(observed({"type": "LoadBalancer"}, waiting, there)) == ("orders-0",)
-    assert pending_balancers(observed({"type": "LoadBalancer", "enabled": False}, waiting, there)) == ()
-    assert pending_balancers(observed(TYPE, *SERVICES)) == ()
+def balanced(scope="Shard", **changed):
+    """Load balancers are there and every port of them answers."""
+    shards = (
+        balancer(f"orders-{n}", AllocatedPort("lb-0", 6380, None), AllocatedPort("lb-1", 6381, None), ip=f"198.51.100.{n}")
+        for n in range(3)
+    )
+    places = (AllocatedPort(f"lb-{index}", 6381 + number, None) for number, index in enumerate(NODES))
+    one = balancer("orders", AllocatedPort("lb-bootstrap", 6380, None), *places, ip="198.51.100.9", kind="bootstrap")
+    return observed({"type": "LoadBalancer", "loadBalancerScope": scope}, *(shards if scope == "Shard" else ()), one, **changed)
+
+
+def refusing(seen, index):
+    """That node's port of a balancer does not answer."""
+    return replace(seen, probes={**seen.probes, access(seen, now=NOW).endpoints[index]: Probe(None, "timed out")})
+
+
+def test_balancers_without_an_address_are_asked_about():
+    pending, there = balancer("orders-0"), balancer("orders-1", ip="198.51.100.1")
+    assert troubled_balancers(observed({"type": "LoadBalancer"}, pending, there)) == ("orders-0",)
+    assert troubled_balancers(observed({"type": "LoadBalancer", "enabled": False}, pending, there)) == ()
+    assert troubled_balancers(observed(TYPE, *SERVICES)) == ()
+
+
+@pytest.mark.parametrize("scope", ["Shard", "Cluster"])
+def test_balancers_that_were_dialled_in_vain_are_asked_about_and_nothing_at_rest(scope):
+    seen = balanced(scope)
+    name = {"Shard": "orders-0", "Cluster": "orders"}[scope]
+    assert troubled_balancers(seen) == ()
+    assert troubled_balancers(replace(seen, probes={})) == ()
+    refused = refusing(seen, SECOND)
+    assert troubled_balancers(refused) == (name,)
+    assert troubled_balancers(silent(refused, SECOND)) == ()
+
+
+def test_what_the_cloud_says_of_a_port_that_does_not_answer_is_quoted():
+    seen = replace(refusing(balanced(), SECOND), service_warnings={"orders-0": "SyncLoadBalancerFailed: too many listeners"})
+    assert access(seen, now=NOW).withheld[SECOND].why == (
+        "198.51.100.0:6381 does not answer the operator: timed out (Service orders-0: SyncLoadBalancerFailed: too many listeners)"
+    )

@@ -6,9 +6,10 @@ import pytest
 from unit.core.edits import changed, promoted, silent, views
 from unit.core.given import NODES, NOW, node_id, observed, pod, service
 from unit.core.routed import BY_NAME, by_name, named, routing
-from unit.core.test_access import ANNOUNCED, OUTSIDE, READY, SERVICES, TYPE
+from unit.core.test_access import ANNOUNCED, OUTSIDE, READY, SERVICES, TYPE, balanced
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
+from valkey_operator.core.access import access
 from valkey_operator.core.access_status import role
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement, Probe, Verdict
@@ -76,6 +77,21 @@ def test_a_shards_own_endpoint_is_its_primarys():
     assert found(silent(DONE, FIRST)).status.endpoints[0].address == ""
 
 
+@pytest.mark.parametrize(
+    ("chosen", "name"),
+    [
+        ({"type": "LoadBalancer"}, "orders-1"),
+        ({"type": "LoadBalancer", "loadBalancerScope": "Cluster"}, "orders"),
+        ({"type": "LoadBalancer", "loadBalancerScope": "Node"}, ""),
+        (TYPE, "orders-1"),
+        ({"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com"}, "orders-1"),
+    ],
+)
+def test_a_shards_service_is_one_that_there_is(chosen, name):
+    told = found(observed(chosen, told=OUTSIDE)).status.endpoints[1]
+    assert (told.service, len(told.nodes)) == (name, 2)
+
+
 # --- what keeps it from being ready, the most telling first ---
 
 
@@ -105,6 +121,24 @@ def test_a_bootstrap_service_without_address_is_told():
     assert lack(observed({**TYPE, "bootstrapService": False}, *SERVICES, told=OUTSIDE)) is None
     nobody_serves = replace(DONE, pods={index: pod(index, serving=False) for index in NODES})
     assert lack(nobody_serves)[0] is Reason.ANNOUNCING
+
+
+def test_the_balancer_over_all_shards_is_awaited_in_the_same_words():
+    told = access(balanced(), now=NOW).endpoints
+    all_there = balanced(told=told)
+    assert lack(all_there) is None
+    pending = replace(all_there.services["orders"], ingress=())
+    seen = replace(
+        all_there,
+        services={**all_there.services, "orders": pending},
+        service_warnings={"orders": "SyncLoadBalancerFailed: quota exceeded"},
+    )
+    assert lack(seen) == (
+        Reason.WAITING_FOR_LOAD_BALANCER,
+        "Service orders waits for its load balancer since 2026-03-01T12:00:00Z: SyncLoadBalancerFailed: quota exceeded",
+    )
+    gone = {name: each for name, each in all_there.services.items() if name != "orders"}
+    assert lack(replace(all_there, services=gone))[0] is Reason.ANNOUNCING
 
 
 def test_what_a_person_must_act_on_comes_first():

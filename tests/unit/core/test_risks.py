@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from unit.core.given import NODES, NOW, observed, pod, service
-from unit.core.test_access import OUTSIDE, READY, SERVICES, TYPE, probed, waiting
+from unit.core.test_access import OUTSIDE, READY, SERVICES, TYPE, balanced, probed, refusing, waiting
 from valkey_operator.api.conditions import Reason
 from valkey_operator.core.access import access
 from valkey_operator.core.names import NodeIndex
@@ -38,6 +38,7 @@ def test_outside_without_tls_is_told():
         ({"name": "default", "nopass": True}, True),
         ({"name": "default", "nopass": True, "enabled": False}, False),
         ({"name": "default"}, False),
+        ({"name": "default", "permissions": "nopass ~* &* +@all"}, True),
         ({"name": "app", "nopass": True}, False),
     ],
 )
@@ -85,6 +86,20 @@ def test_endpoints_that_the_operator_could_not_reach_are_told():
     assert found(seen)[Reason.ENDPOINTS_UNPROVEN] == (
         "the operator gets no answer at the endpoints of nodes 0-0, which are announced all the same: "
         "make sure that clients outside can reach them"
+    )
+
+
+def test_what_a_cloud_says_of_endpoints_that_the_operator_could_not_reach_is_told_once():
+    seen = replace(
+        refusing(refusing(balanced(), NodeIndex(0, 0)), NodeIndex(0, 1)),
+        service_warnings={"orders-0": "SyncLoadBalancerFailed: too many listeners"},
+    )
+    later = access(seen, now=NOW)
+    unproven = replace(later, withheld={}, unproven=frozenset({NodeIndex(0, 0), NodeIndex(0, 1)}))
+    told = {lack.reason: lack.message for lack in risks(seen, Topology.of(seen), unproven, (), now=NOW)}
+    assert told[Reason.ENDPOINTS_UNPROVEN] == (
+        "the operator gets no answer at the endpoints of nodes 0-0, 0-1, which are announced all the same: "
+        "make sure that clients outside can reach them (Service orders-0: SyncLoadBalancerFailed: too many listeners)"
     )
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from unit.core.edits import changed, recorded, silent, views
 from unit.core.given import NODES, NOW, observed, pod
-from unit.core.test_access_status import DONE
+from unit.core.routed import by_name, named
+from unit.core.test_access_status import DONE, NOT_ALLOWED
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason, State
 from valkey_operator.api.status import Announced, ClusterStatus, NodeStatus
 from valkey_operator.core.decide import decide
@@ -246,6 +247,10 @@ def test_steps_of_external_access_are_events_and_warnings_where_somebody_must_ac
     assert ("ExternalAccessWithoutTLS", True) in events(off, on)
     nowhere = status(replace(DONE, machines={}))
     assert ("NodeAddressUnknown", True) in events(on, nowhere)
+    claimed = status(replace(DONE, claims={"192.0.2.11:31200": "shop/older"}))
+    assert ("HostClaimed", True) in events(on, claimed)
+    refused = status(named(*by_name(verdicts=(NOT_ALLOWED,))))
+    assert ("RouteNotAccepted", True) in events(on, refused)
     replaced = status(replace(DONE, pods={index: each for index, each in DONE.pods.items() if index != NodeIndex(0, 0)}))
     assert not [event for event in events(on, replaced) if event == ("WaitingForCluster", True)]
 

@@ -4,7 +4,7 @@ import pytest
 
 from valkey_operator.api.users import User
 from valkey_operator.core.observed import Passwords
-from valkey_operator.core.users import access, replication_config
+from valkey_operator.core.users import access, is_open, replication_config
 
 PASSWORDS = Passwords(operator="o-secret", replication="r-secret", default="d-secret")
 
@@ -130,3 +130,23 @@ def test_passwords_are_in_no_repr():
 
 def test_replicas_log_in_from_a_file():
     assert replication_config(PASSWORDS) == "primaryuser _replication\nprimaryauth r-secret\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "opened"),
+    [
+        ({}, False),
+        ({"nopass": True}, True),
+        ({"nopass": True, "enabled": False}, False),
+        ({"permissions": "nopass ~* &* +@all"}, True),
+        ({"permissions": "+@all  NoPass"}, True),
+        ({"permissions": "~nopass +nopass"}, False),
+        ({"enabled": False, "permissions": "on nopass"}, True),
+        ({"nopass": True, "permissions": "off"}, False),
+        ({"nopass": True, "permissions": "resetpass"}, False),
+        ({"nopass": True, "permissions": "reset on"}, False),
+        ({"nopass": True, "permissions": sha("x")}, False),
+    ],
+)
+def test_a_user_is_open_by_its_fields_or_by_its_permissions(fields, opened):
+    assert is_open(user(**fields)) is opened
