@@ -195,8 +195,8 @@ class NodeStatus(Model):
     certificate: str | None = None
     """SHA-256 fingerprint of the certificate that the server serves, as last seen in a new handshake; absent without TLS."""
 
-    demoted_at: Annotated[str, DATE_TIME] | None = None
-    """When the node was last seen to have ceased to be a primary, or to have become a replica: clients who reached it until then are in the wrong place."""
+    sending_away_since: Annotated[str, DATE_TIME] | None = None
+    """Since when clients of the node are sent away, where its shard has one endpoint that leads to another node now; absent otherwise."""
 
     announced: Announced | None = None
     """What clients are really told, as read from the server."""

@@ -12,7 +12,7 @@ from valkey_operator.core.formation import be_believed, formation
 from valkey_operator.core.health import health
 from valkey_operator.core.listening import listening
 from valkey_operator.core.observed import Server
-from valkey_operator.core.outside import announcements, is_sending_away, object_actions, outside, send_away
+from valkey_operator.core.outside import announcements, object_actions, outside
 from valkey_operator.core.plan import (
     AclSecret,
     Announce,
@@ -33,15 +33,16 @@ from valkey_operator.core.plan import (
 )
 from valkey_operator.core.rest import HEALTH, rest_seconds
 from valkey_operator.core.risks import risks
+from valkey_operator.core.sending_away import is_sending_away, send_away
 from valkey_operator.core.status import cluster_status, is_formed, node_status, pod_role
 from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator
     from datetime import datetime
 
-    from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
+    from valkey_operator.api.status import ExternalAccessStatus
     from valkey_operator.core.health import Health
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Cluster, Observed
@@ -96,9 +97,9 @@ def decide(observed: Observed, *, now: datetime) -> Plan:
         *_certificates(observed, joining.strangers),
         *commands,
         *_pod_labels(observed, topology, joining.strangers),
-        *send_away(observed, told, now=now),
+        *send_away(observed, now=now),
     )
-    wake_after, quiet = _next_look(observed, inside, external, phase, told, busy=bool(commands), now=now)
+    wake_after, quiet = _next_look(observed, inside, external, phase, busy=bool(commands), now=now)
     return Plan(
         actions=actions,
         status=cluster_status(
@@ -217,13 +218,12 @@ def _next_look(
     inside: Health,
     external: Outside,
     phase: Phase,
-    told: Mapping[NodeIndex, NodeStatus],
     *,
     busy: bool,
     now: datetime,
 ) -> tuple[float, bool]:
     """When to look again if nothing happens before: the nearest of what is awaited; a settled cluster gets a quiet look."""
-    waits = [*_inside_waits(observed, inside, phase, busy=busy, now=now), *_outside_waits(observed, external, told, now=now)]
+    waits = [*_inside_waits(observed, inside, phase, busy=busy, now=now), *_outside_waits(observed, external, now=now)]
     return (min(waits), False) if waits else (rest_seconds(observed.cluster), external.lack is None)
 
 
@@ -258,9 +258,7 @@ def _late(cluster: Cluster, type_: ConditionType, now: datetime) -> bool:
     )
 
 
-def _outside_waits(
-    observed: Observed, external: Outside, told: Mapping[NodeIndex, NodeStatus], *, now: datetime
-) -> Iterator[float]:
+def _outside_waits(observed: Observed, external: Outside, *, now: datetime) -> Iterator[float]:
     if external.access.withheld:
         silent = [held.silent_since for held in external.access.withheld.values() if held.silent_since is not None]
         is_new = bool(silent) and now < max(silent) + _EXPECTED
@@ -271,7 +269,7 @@ def _outside_waits(
         yield HEALTH
     if external.drain is not None:
         yield max((external.drain.until - now).total_seconds(), NEAR)
-    if is_sending_away(observed, told, now=now):
+    if is_sending_away(observed, now=now):
         yield AGAIN
 
 

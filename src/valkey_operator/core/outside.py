@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import names, places, settings, tls, transition, versions
+from valkey_operator.core import places, settings, tls, transition, versions
 from valkey_operator.core.access import access
 from valkey_operator.core.access_status import draining, external_status, lack
-from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.health import Lack
 from valkey_operator.core.observed import Server
-from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, KillClients, Record, Remove, Tell
+from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, Record, Remove
 from valkey_operator.core.routes import routes_now
-from valkey_operator.core.sni import leads_to
-from valkey_operator.core.times import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from valkey_operator.api.status import ExternalAccessStatus, NodeStatus
+    from valkey_operator.api.status import ExternalAccessStatus
     from valkey_operator.core.access import Access
     from valkey_operator.core.access_status import Draining
     from valkey_operator.core.names import NodeIndex
@@ -31,10 +27,6 @@ if TYPE_CHECKING:
     from valkey_operator.core.routes import RoutesNow
     from valkey_operator.core.topology import Topology
     from valkey_operator.core.transition import Services
-
-KILLING = timedelta(seconds=3.5)
-"""How long clients of a demoted node are sent away again and again: kube-proxy moves new connections within 0.9 s, old ones never. That it
-was demoted is told in whole seconds, so it may be a second less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +94,6 @@ def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement |
             yield Ensure(wanted)
             if file is not None:
                 yield Ensure(file)
-
-
-def send_away(observed: Observed, statuses: Mapping[NodeIndex, NodeStatus], *, now: datetime) -> Iterator[Action]:
-    """Where a shard has one endpoint for all its nodes: clients that still sit on a node which was primary until a moment ago are cut off.
-
-    Not before the shard's Service has moved on: it would lead them back at once, and each vain connection lets libraries wait longer.
-    """
-    if not shard_addressed(observed.cluster):
-        return
-    for index, status in statuses.items():
-        service = observed.services.get(names.shard_service(observed.cluster.name, index.shard))
-        moved = service is not None and not leads_to(service, index)
-        if _demoted(status, now) and moved and isinstance(observed.servers.get(index), Server):
-            yield Tell(index, KillClients("normal"))
-            yield Tell(index, KillClients("pubsub"))
-
-
-def is_sending_away(observed: Observed, statuses: Mapping[NodeIndex, NodeStatus], *, now: datetime) -> bool:
-    """Whether some node was demoted so recently that its clients may have come back to it."""
-    return shard_addressed(observed.cluster) and any(_demoted(status, now) for status in statuses.values())
-
-
-def _demoted(status: NodeStatus, now: datetime) -> bool:
-    return status.demoted_at is not None and now < parsed(status.demoted_at) + KILLING
 
 
 def _lack(

@@ -10,6 +10,7 @@ from valkey_operator.api.status import Announced, ClusterStatus, Condition, Node
 from valkey_operator.core.access_status import role
 from valkey_operator.core.observed import Server
 from valkey_operator.core.plan import Event
+from valkey_operator.core.sending_away import owed_since
 from valkey_operator.core.times import stamp
 
 if TYPE_CHECKING:
@@ -162,11 +163,10 @@ def node_status(observed: Observed, index: NodeIndex, *, now: datetime) -> NodeS
     if not isinstance(server, Server):
         return status.model_copy(update={"ready": False})
     host, port = server.me.hostname, server.me.port
-    demoted = status.role not in (before.role, "primary")
     return status.model_copy(
         update={
             "node_id": server.id,
-            "demoted_at": stamp(now) if demoted else before.demoted_at,
+            "sending_away_since": owed_since(observed, index, now=now),
             "ready": bool(pod and pod.ready) and server.state_ok and bool(role(observed, index)),
             "version": ".".join(str(part) for part in server.version),
             "announced": Announced(host=host, port=port, address=f"{host}:{port}"),

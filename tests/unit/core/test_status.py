@@ -1,9 +1,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
-
-from unit.core.edits import changed, recorded, silent, views
+from unit.core.edits import changed, silent, views
 from unit.core.given import NODES, NOW, observed, pod
 from unit.core.routed import by_name, named
 from unit.core.test_access_status import DONE, NOT_ALLOWED
@@ -178,31 +176,6 @@ def test_an_empty_server_has_no_role_and_is_not_ready():
     assert (found.role, found.ready) == ("", False)
     assert not node_status(changed(DONE, P1, state_ok=False), P1, now=NOW).ready
     assert not node_status(replace(DONE, pods={**DONE.pods, P1: pod(P1, ready=False)}), P1, now=NOW).ready
-
-
-@pytest.mark.parametrize(
-    ("index", "before", "at"),
-    [
-        (R0, "primary", "2026-03-01T12:00:00Z"),
-        (R0, "", "2026-03-01T12:00:00Z"),
-        (R0, "replica", None),
-        (P0, "replica", None),
-        (P0, "", None),
-    ],
-)
-def test_when_a_node_became_a_replica_is_written_down(index, before, at):
-    """Whatever it was before: one that restarted was nobody for a moment, in which clients of its shard were led to it."""
-    found = node_status(recorded(DONE, index, role=before), index, now=NOW)
-    assert found.demoted_at == at
-    again = replace(DONE, records={**DONE.records, index: replace(DONE.records[index], status=found)})
-    assert node_status(again, index, now=NOW + timedelta(days=1)) == found
-
-
-def test_when_a_primary_came_back_as_nobody_is_written_down():
-    nobody = views(DONE, lambda at, each: replace(each, slots=NO_SLOTS) if at == P1 else each)
-    found = node_status(recorded(nobody, P1, role="primary"), P1, now=NOW)
-    assert (found.role, found.demoted_at) == ("", "2026-03-01T12:00:00Z")
-    assert node_status(recorded(nobody, P1, role=""), P1, now=NOW).demoted_at is None
 
 
 # --- settled ---
