@@ -114,6 +114,7 @@ def candidates(observed: Observed) -> frozenset[Announcement]:
     if not observed.cluster.spec.external_access.enabled:
         return frozenset()
     well = all(isinstance(server, Server) and server.state_ok for server in observed.servers.values())
+    unheard = _still_silent(observed, {index: record.announce for index, record in observed.records.items()})
     found: set[Announcement] = set()
     for index, endpoint in _endpoints(observed).items():
         record = observed.records.get(index)
@@ -121,7 +122,7 @@ def candidates(observed: Observed) -> frozenset[Announcement]:
             continue
         if record.announce != endpoint:
             found |= {endpoint} if record.announce is None else {endpoint, record.announce}
-        elif well and _silent_since(observed, index, endpoint):
+        elif well and index in unheard:
             found.add(endpoint)
     return frozenset(found)
 
@@ -270,7 +271,12 @@ def _is_silent(observed: Observed, index: NodeIndex, endpoint: Announcement) -> 
 
 
 def _still_silent(observed: Observed, records: Mapping[NodeIndex, Announcement | None]) -> dict[NodeIndex, datetime]:
-    """Since when endpoints that were announced in the end give no answer; one that was heard once is proven."""
+    """Since when endpoints that were announced in the end give no answer; one that was heard once is proven.
+
+    Who says Always has said that it is no matter.
+    """
+    if observed.cluster.spec.external_access.announce_when is AnnounceWhen.ALWAYS:
+        return {}
     waiting = {index: _silent_since(observed, index, record) for index, record in records.items() if record is not None}
     heard = {endpoint for endpoint, probe in observed.probes.items() if probe.id is not None}
     return {index: since for index, since in waiting.items() if since is not None and records[index] not in heard}

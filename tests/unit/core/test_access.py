@@ -195,6 +195,13 @@ def test_an_endpoint_that_was_announced_unheard_is_unproven_until_it_answers():
     assert access(probed(unheard, FIRST, Probe(node_id(FIRST))), now=NOW).unproven == {}
 
 
+def test_who_says_always_does_not_hear_of_it_again():
+    always = observed({**TYPE, "announceWhen": "Always"}, *SERVICES, told=OUTSIDE, probes={})
+    unheard = waiting(always, FIRST, since="2026-03-01T11:00:00Z")
+    assert access(unheard, now=NOW).unproven == {}
+    assert candidates(unheard) == frozenset()
+
+
 def test_who_has_waited_long_enough_goes_on_waiting_for_the_others_since_when_it_did():
     silence = Probe(None, "timed out")
     seen = waiting(probed(probed(READY, FIRST, silence), SECOND, silence), FIRST, since="2026-03-01T11:59:50Z")
