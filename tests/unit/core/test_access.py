@@ -183,7 +183,7 @@ def test_the_endpoints_to_dial_are_the_new_ones_beside_the_old_and_those_never_h
     old = {**OUTSIDE, FIRST: Announcement("192.0.2.99", 31200, "192.0.2.99")}
     assert candidates(observed(TYPE, *SERVICES, told=old)) == {OUTSIDE[FIRST], old[FIRST]}
     assert candidates(ANNOUNCED) == frozenset()
-    unheard = waiting(ANNOUNCED, FIRST, since="2026-03-01T11:59:00Z")
+    unheard = waiting(replace(ANNOUNCED, probes={}), FIRST, since="2026-03-01T11:59:00Z")
     assert candidates(unheard) == {OUTSIDE[FIRST]}
     assert candidates(silent(unheard, SECOND)) == frozenset(), "while somebody is down nothing holds the operator up"
 
