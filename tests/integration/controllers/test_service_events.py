@@ -7,19 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from valkey_operator.controllers.service_events import ServiceEvents
-from valkey_operator.kube.client import Kube
 from valkey_operator.kube.errors import NotFound
 from valkey_operator.kube.kinds import EVENT, Key, Kind
 
 NAMESPACE = "default"
 CORE_EVENT = Kind("v1", "Event", "events")
 """As the controllers of clouds still write them; it is the same object, with other names for its fields."""
-
-
-@pytest.fixture
-async def kube(api_server):
-    async with Kube(kubeconfig=api_server) as client:
-        yield client
 
 
 @pytest.fixture

@@ -82,12 +82,6 @@ async def _pump(reader, writer):
 
 
 @pytest.fixture
-async def kube(api_server):
-    async with Kube(kubeconfig=api_server) as client:
-        yield client
-
-
-@pytest.fixture
 async def somebody(api_server):
     """Another client that changes objects, as `kubectl edit` does."""
     async with Kube(kubeconfig=api_server, field_manager="kubectl-edit") as client:
