@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.controllers import secret_views
 from valkey_operator.controllers.trust import Trust
-from valkey_operator.core import access, names, settings, tls
+from valkey_operator.core import access, names, resolving, settings, tls
 from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Snippet, Unreachable
 from valkey_operator.core.users import OPERATOR
 from valkey_operator.kube.errors import Forbidden, NotFound
@@ -67,7 +67,7 @@ class Eyes:
         seen = replace(known, servers=dict(zip(asked, answers, strict=True)))
         if only is not None:
             return seen
-        resolved, warnings = await asyncio.gather(_resolved(access.names_to_resolve(seen)), self._service_warnings(seen))
+        resolved, warnings = await asyncio.gather(_resolved(resolving.names_to_resolve(seen)), self._service_warnings(seen))
         seen = replace(seen, resolved=resolved, service_warnings=warnings)
         return replace(seen, probes=await self._probes(seen, access.candidates(seen)))
 
@@ -128,15 +128,7 @@ class Eyes:
         return Snippet(child.uid, child.owned.get("data", {}).get(names.dns_file(cluster.name, cluster.namespace), ""))
 
     def _claims(self, cluster: Cluster) -> Mapping[str, str]:
-        """The endpoints of clusters that were there before this one; node ports need no claim, Kubernetes gives each number once."""
-        if cluster.spec.external_access.advertised_host is None:
-            return {}
-        return {
-            address: f"{other.namespace}/{other.name}"
-            for other in self._mirror.clusters.store.all()
-            if isinstance(other, Cluster) and (other.created, other.uid) < (cluster.created, cluster.uid)
-            for address in access.claimed(other)
-        }
+        return access.claims(cluster, (other for other in self._mirror.clusters.store.all() if isinstance(other, Cluster)))
 
     async def _service_warnings(self, observed: Observed) -> Mapping[str, str]:
         """What the cloud says of balancers that it does not make: the newest Warning event of each Service that waits for one."""

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
-from valkey_operator.core import hosts, names, places, settings, tls
+from valkey_operator.api.external_access import ExternalAccessType
+from valkey_operator.core import hosts, names, places, resolving, settings, tls
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
@@ -21,7 +21,7 @@ from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Cluster, Observed
@@ -113,22 +113,23 @@ def candidates(observed: Observed) -> frozenset[Announcement]:
     )
 
 
-def names_to_resolve(observed: Observed) -> frozenset[str]:
-    """The advertised names that must resolve before they are announced."""
-    spec = observed.cluster.spec.external_access
-    if not spec.enabled or spec.announce_when is not AnnounceWhen.RESOLVABLE:
-        return frozenset()
-    told = {record.announce.host for record in observed.records.values() if record.announce is not None}
-    rendered = {hosts.advertised(observed.cluster, index) for index in Topology.of(observed).wanted}
-    return frozenset(name for name in rendered if name is not None and not hosts.is_ipv4(name) and name not in told)
-
-
 def claimed(cluster: Cluster) -> frozenset[str]:
-    """The endpoints (`host:port`) that a cluster has where a name or a number could be another cluster's as well."""
+    """The endpoints (`host:port`) that a cluster has where they could be another cluster's as well; Kubernetes gives each node port once."""
     access, told = cluster.spec.external_access, cluster.status.external_access
-    if not access.enabled or access.advertised_host is None or access.type is ExternalAccessType.NODE_PORT or told is None:
+    if not access.enabled or access.type is ExternalAccessType.NODE_PORT or told is None:
         return frozenset()
-    return frozenset(node.address for shard in told.endpoints for node in shard.nodes)
+    nodes = [node.address for shard in told.endpoints for node in shard.nodes] if access.advertised_host is not None else []
+    begin = told.bootstrap.addresses if access.bootstrap_host is not None and told.bootstrap is not None else ()
+    return frozenset((*nodes, *begin))
+
+
+def claims(cluster: Cluster, others: Iterable[Cluster]) -> dict[str, str]:
+    """The endpoints of clusters that were there before this one, each with its cluster; none where users choose no host of this one."""
+    access = cluster.spec.external_access
+    if access.advertised_host is None and access.bootstrap_host is None:
+        return {}
+    older = (other for other in others if (other.created, other.uid) < (cluster.created, cluster.uid))
+    return {address: f"{other.namespace}/{other.name}" for other in older for address in claimed(other)}
 
 
 def pending_balancers(observed: Observed) -> tuple[str, ...]:
@@ -143,7 +144,7 @@ def pending_balancers(observed: Observed) -> tuple[str, ...]:
 def _endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
     """Where each node can be dialled, or the first thing that keeps it from being announced there."""
     found = exposure(observed.cluster).endpoints(observed)
-    unresolved = frozenset(name for name in names_to_resolve(observed) if not observed.resolved.get(name, False))
+    unresolved = resolving.unresolved(observed)
     twice = {} if shard_addressed(observed.cluster) else _twice(found)
     return {
         index: endpoint if isinstance(endpoint, Missing) else _obstacle(observed, index, endpoint, unresolved, twice) or endpoint
@@ -168,19 +169,14 @@ def _obstacle(
             f"spec.externalAccess.advertisedHost gives nodes {twice[endpoint.address]} and {index} the same endpoint {endpoint.address}: "
             "separate its placeholders, as in {shard}-{node}",
         )
-    if endpoint.address in observed.claims:
+    if hosts.advertised(observed.cluster, index) is not None and endpoint.address in observed.claims:
         return Missing(
             Reason.HOST_CLAIMED,
             f"{endpoint.address} is the endpoint of ValkeyCluster {observed.claims[endpoint.address]}, which was there before: "
             "set another spec.externalAccess.advertisedHost or advertisedPort",
         )
     if endpoint.host in unresolved:
-        behind = f" that leads to {endpoint.client_ipv4}" if endpoint.client_ipv4 else ""
-        return Missing(
-            Reason.WAITING_FOR_DNS,
-            f"{endpoint.host} does not resolve inside the Kubernetes cluster: make a DNS record{behind}, "
-            "or set spec.externalAccess.announceWhen to Always",
-        )
+        return resolving.record_to_make(endpoint.host, exposure(observed.cluster).behind(observed, index))
     if endpoint.host in hosts.chosen(observed.cluster) and not tls.presents(observed, index, endpoint.host):
         return Missing(
             Reason.CERTIFICATE_MISSING_NAMES, f"the server of node {index} has no certificate yet that covers {endpoint.host}"

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from unit.core.edits import changed, configured, knowing, line, silent, views
 from unit.core.given import NODES, NOW, balancer, node_id, observed, pod_ip, service
 from valkey_operator.api.conditions import Reason
-from valkey_operator.api.status import ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core.access import access, candidates, claimed, names_to_resolve, pending_balancers
+from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
+from valkey_operator.core.access import access, candidates, claimed, claims, pending_balancers
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement, Probe
+from valkey_operator.core.resolving import names_to_resolve
 
 TYPE = {"type": "NodePort"}
 HOSTS = {"m1": "192.0.2.11", "m2": "192.0.2.12", "m3": "192.0.2.13"}
@@ -229,7 +230,7 @@ def test_a_name_is_announced_once_it_resolves():
     assert reasons(seen)[FIRST] == (
         Reason.WAITING_FOR_DNS,
         (
-            "orders-0-0.example.com does not resolve inside the Kubernetes cluster: make a DNS record that leads to 192.0.2.11, "
+            "orders-0-0.example.com does not resolve inside the Kubernetes cluster: make the DNS record A 192.0.2.11, "
             "or set spec.externalAccess.announceWhen to Always"
         ),
     )
@@ -274,9 +275,14 @@ def test_two_nodes_on_one_endpoint_are_never_announced():
 
 
 def test_an_endpoint_of_an_older_cluster_is_not_taken():
-    seen = replace(READY, claims={"192.0.2.11:31200": "shop/older"})
+    seen = observed({**TYPE, "advertisedHost": "203.0.113.1"}, *SERVICES, claims={"203.0.113.1:31200": "shop/older"})
     assert reasons(seen)[FIRST][0] is Reason.HOST_CLAIMED
     assert records(seen) == INSIDE
+
+
+def test_an_address_that_kubernetes_gave_is_nobody_elses():
+    begun = {**TYPE, "bootstrapHost": "203.0.113.1"}
+    assert records(observed(begun, *SERVICES, claims={"192.0.2.11:31200": "shop/older"})) == OUTSIDE
 
 
 # --- what is dialled ---
@@ -342,10 +348,12 @@ def test_running_values_alone_prove_nothing():
 # --- other clusters, pending balancers ---
 
 
-def with_endpoint(access, address):
+def with_endpoint(access, address, *, begin=()):
     seen = observed(access, answering=False)
     told = ExternalAccessStatus(
-        type=access["type"], endpoints=(ShardEndpoint(shard=0, nodes=(NodeEndpoint(node=0, address=address),)),)
+        type=access["type"],
+        bootstrap=Bootstrap(service="orders", addresses=begin),
+        endpoints=(ShardEndpoint(shard=0, nodes=(NodeEndpoint(node=0, address=address),)),),
     )
     return replace(seen.cluster, status=seen.cluster.status.model_copy(update={"external_access": told}))
 
@@ -357,6 +365,28 @@ def test_endpoints_that_could_be_another_clusters_as_well_are_claimed():
     assert claimed(with_endpoint({**TYPE, "advertisedHost": "a.example.com"}, "a.example.com:31200")) == frozenset()
     assert claimed(with_endpoint({**named, "enabled": False}, "a.example.com:6380")) == frozenset()
     assert claimed(observed(named, answering=False).cluster) == frozenset()
+
+
+def test_where_clients_begin_is_claimed_where_the_user_chose_it():
+    begun = {"type": "LoadBalancer", "bootstrapHost": "begin.example.com"}
+    told = {"address": "198.51.100.1:6380", "begin": ("begin.example.com:6380",)}
+    assert claimed(with_endpoint(begun, **told)) == {"begin.example.com:6380"}
+    named = {**begun, "advertisedHost": "{shard}.example.com"}
+    assert claimed(with_endpoint(named, **told)) == {"198.51.100.1:6380", "begin.example.com:6380"}
+    assert claimed(with_endpoint({**begun, "type": "NodePort"}, **told)) == frozenset()
+    assert claimed(with_endpoint({"type": "LoadBalancer"}, **told)) == frozenset()
+
+
+@pytest.mark.parametrize("field", ["advertisedHost", "bootstrapHost"])
+def test_what_older_clusters_have_is_claimed_from_those_whose_hosts_users_choose(field):
+    begun = {"type": "LoadBalancer", "bootstrapHost": "begin.example.com"}
+    other = replace(with_endpoint(begun, "", begin=("begin.example.com:6380",)), name="other", uid="other")
+    seen = observed({"type": "LoadBalancer", field: "begin.example.com"}, answering=False, spec={"shards": 1})
+    cluster = replace(seen.cluster, created="2026-03-01T11:00:00Z")
+    older, younger = (replace(other, created=created) for created in ("2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"))
+    assert claims(cluster, [older]) == {"begin.example.com:6380": "shop/other"}
+    assert claims(cluster, [younger]) == {}
+    assert claims(replace(observed({"type": "LoadBalancer"}, answering=False).cluster, created=cluster.created), [older]) == {}
 
 
 def test_balancers_without_an_address_are_pending():
