@@ -86,7 +86,7 @@ def test_a_name_that_does_not_resolve_is_waited_for_and_the_condition_lists_the_
     cluster.wait_until_ready(outside=False)
     told = cluster.wait_for("ExternalAccessReady", "False", reason="WaitingForDNS")
     assert "web-0-0.example.com does not resolve inside the Kubernetes cluster" in told["message"]
-    assert "make a DNS record that leads to 198.18.0.1" in told["message"]
+    assert "make the DNS record A 198.18.0.1" in told["message"]
     (pod,) = cluster.pods()
     assert [node[:2] for _, _, *nodes in cluster.slots(pod) for node in nodes] == [(pod["status"]["podIP"], 6379)]
 

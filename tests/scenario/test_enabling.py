@@ -149,10 +149,26 @@ def test_names_are_announced_once_they_resolve():
         assert announced_at(story) == {}
         story.outside.names[f"orders-{index}.example.com"] = f"192.0.2.1{number % 3 + 1}"
         story.run(2)
-    story.settle(within=10)
+    story.run(4)
     assert story.told() == {index: (f"orders-{index}.example.com", port) for index, (_, port) in OUTSIDE.items()}
+    assert story.condition(ConditionType.EXTERNAL_ACCESS_READY)[1:] == (
+        "WaitingForDNS",
+        (
+            "orders.example.com does not resolve inside the Kubernetes cluster: make the DNS records A 192.0.2.11, A 192.0.2.12, A 192.0.2.13, "
+            "or set spec.externalAccess.announceWhen to Always"
+        ),
+    )
+    assert story.external.bootstrap is None
+    story.outside.names["orders.example.com"] = "192.0.2.11"
+    story.settle(within=10)
     assert story.external.bootstrap.addresses == ("orders.example.com:31199",)
     assert len(story.passes.done) < 200
+    del story.outside.names["orders.example.com"]
+    story.access(
+        **NODE_PORT, advertisedHost="{name}-{shard}-{node}.example.com", bootstrapHost="{name}.example.com", drainSeconds=5
+    )
+    story.settle(within=10)
+    assert story.external.bootstrap.addresses == ("orders.example.com:31199",)
 
 
 def test_who_says_always_does_not_wait_for_names():

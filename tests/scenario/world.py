@@ -13,7 +13,7 @@ from scenario.witness import Witness
 from scenario.world_fleet import Fleet
 from scenario.world_kubernetes import Kubernetes
 from scenario.world_outside import Outside
-from valkey_operator.core import access, settings
+from valkey_operator.core import access, resolving, settings
 from valkey_operator.core.observed import Observed, Passwords, Probe, Unreachable
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class World:
             user_passwords=dict(self.user_passwords),
             servers={index: self._ask(index, pod) for index, pod in mirror.pods.items()},
         )
-        seen = replace(seen, resolved={name: name in self.outside.names for name in access.names_to_resolve(seen)})
+        seen = replace(seen, resolved={name: name in self.outside.names for name in resolving.names_to_resolve(seen)})
         return replace(seen, probes={endpoint: self._probe(endpoint) for endpoint in access.candidates(seen)})
 
     def _ask(self, index: NodeIndex, pod: Pod) -> Server | Unreachable:

@@ -133,7 +133,8 @@ class ExternalAccess(Model):
 
     bootstrap_host: ClusterHost | None = None
     """Host under which clients find the Service of all shards: a template with {name} and {namespace}, told in the status. With every
-    type, a name with Ingress, where routes that go by name need it; another one than advertisedHost, except with NodePort and with loadBalancerScope Cluster. Without it the
+    type, a name with Ingress, where routes that go by name need it; another one than any node's, except where ports tell them apart: with
+    NodePort, with loadBalancerScope Cluster and with routes of kind TCPRoute. Without it the
     status tells hosts of shards (Ingress), the balancer's address (LoadBalancer) or up to three addresses of Kubernetes nodes
     (NodePort). Example: "{name}.example.com"."""
 
@@ -142,10 +143,10 @@ class ExternalAccess(Model):
     balancer has a port for it. True when unset."""
 
     announce_when: AnnounceWhen = AnnounceWhen.RESOLVABLE
-    """With every type, when there is an advertisedHost. Resolvable: a name is announced once it resolves inside Kubernetes, and the
-    condition lists the records that are missing. Always: whether it does or not. With every type, an endpoint that the operator
-    itself cannot reach is announced after 5 s; with Resolvable not while the one that clients have answers it, and the first behind a
-    load balancer after a minute. Resolvable when unset."""
+    """With every type, when there is an advertisedHost or a bootstrapHost. Resolvable: a name is announced, and bootstrapHost told in
+    the status, once it resolves inside Kubernetes, and the condition lists the records that are missing. Always: whether it does or
+    not. With every type, an endpoint that the operator itself cannot reach is announced after 5 s; with Resolvable not while the one
+    that clients have answers it, and the first behind a load balancer after a minute. Resolvable when unset."""
 
     drain_seconds: Annotated[int, Field(ge=0, le=3600), INT32] = 60
     """With every type: how long old endpoints stay reachable after a change, for clients that still hold the old topology. 60 when

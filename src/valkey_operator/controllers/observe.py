@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from valkey_operator.controllers import secret_views
 from valkey_operator.controllers.service_events import ServiceEvents
 from valkey_operator.controllers.trust import Trust
-from valkey_operator.core import access, names, settings, tls
-from valkey_operator.core.claims import Contender, claims
+from valkey_operator.core import access, names, resolving, settings, tls
+from valkey_operator.core.claims import Contender, claims, contends
 from valkey_operator.core.observed import Cluster, Observed, Passwords, Probe, Server, Snippet, Unreachable
 from valkey_operator.core.users import OPERATOR
 from valkey_operator.kube.errors import NotFound
@@ -70,7 +70,7 @@ class Eyes:
         seen = replace(known, servers=dict(zip(asked, answers, strict=True)))
         if only is not None:
             return seen
-        seen = replace(seen, resolved=await _resolved(access.names_to_resolve(seen)))
+        seen = replace(seen, resolved=await _resolved(resolving.names_to_resolve(seen)))
         seen = replace(seen, probes=await self._probes(seen, access.candidates(seen)))
         return replace(seen, service_warnings=await self._service_warnings(seen))
 
@@ -133,7 +133,7 @@ class Eyes:
 
     def _claims(self, cluster: Cluster) -> Mapping[str, str]:
         """The endpoints that other clusters have."""
-        if cluster.spec.external_access.advertised_host is None:
+        if not contends(cluster):
             return {}
         clusters = (other for other in self._mirror.clusters.store.all() if isinstance(other, Cluster) and other.uid != cluster.uid)
         return claims(self._contender(cluster), map(self._contender, clusters))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import AnnounceWhen, ExternalAccessType
-from valkey_operator.core import hosts, load_balancers, places, settings, tls
+from valkey_operator.core import hosts, load_balancers, places, resolving, settings, tls
 from valkey_operator.core.balancer_words import quoted
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
@@ -127,16 +127,6 @@ def candidates(observed: Observed) -> frozenset[Announcement]:
     return frozenset(found)
 
 
-def names_to_resolve(observed: Observed) -> frozenset[str]:
-    """The advertised names that must resolve before they are announced."""
-    spec = observed.cluster.spec.external_access
-    if not spec.enabled or spec.announce_when is not AnnounceWhen.RESOLVABLE:
-        return frozenset()
-    told = {record.announce.host for record in observed.records.values() if record.announce is not None}
-    rendered = {hosts.advertised(observed.cluster, index) for index in Topology.of(observed).wanted}
-    return frozenset(name for name in rendered if name is not None and not hosts.is_ipv4(name) and name not in told)
-
-
 def troubled_balancers(observed: Observed) -> tuple[str, ...]:
     """The Services whose load balancer has no address, or was dialled in vain: a cloud may refuse a whole balancer or one more port of it."""
     access = observed.cluster.spec.external_access
@@ -154,7 +144,7 @@ def troubled_balancers(observed: Observed) -> tuple[str, ...]:
 def _endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
     """Where each node can be dialled, or the first thing that keeps it from being announced there."""
     found = exposure(observed.cluster).endpoints(observed)
-    unresolved = frozenset(name for name in names_to_resolve(observed) if not observed.resolved.get(name, False))
+    unresolved = resolving.unresolved(observed)
     twice = {} if shard_addressed(observed.cluster) else _twice(found)
     return {
         index: endpoint if isinstance(endpoint, Missing) else _obstacle(observed, index, endpoint, unresolved, twice) or endpoint
@@ -179,19 +169,14 @@ def _obstacle(
             f"spec.externalAccess.advertisedHost gives nodes {twice[endpoint.address]} and {index} the same endpoint {endpoint.address}: "
             "separate its placeholders, as in {shard}-{node}",
         )
-    if endpoint.address in observed.claims:
+    if hosts.advertised(observed.cluster, index) is not None and endpoint.address in observed.claims:
         return Missing(
             Reason.HOST_CLAIMED,
             f"{endpoint.address} is the endpoint of ValkeyCluster {observed.claims[endpoint.address]}, which had it before: "
             "set another spec.externalAccess.advertisedHost or advertisedPort",
         )
     if endpoint.host in unresolved:
-        behind = f" that leads to {endpoint.client_ipv4}" if endpoint.client_ipv4 else ""
-        return Missing(
-            Reason.WAITING_FOR_DNS,
-            f"{endpoint.host} does not resolve inside the Kubernetes cluster: make a DNS record{behind}, "
-            "or set spec.externalAccess.announceWhen to Always",
-        )
+        return resolving.record_to_make(endpoint.host, exposure(observed.cluster).behind(observed, index))
     if endpoint.host in hosts.chosen(observed.cluster) and not tls.presents(observed, index, endpoint.host):
         return Missing(
             Reason.CERTIFICATE_MISSING_NAMES, f"the server of node {index} has no certificate yet that covers {endpoint.host}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import ExternalAccessType
 from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core import names
+from valkey_operator.core import begin, names
 from valkey_operator.core.balancer_words import awaited
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
@@ -72,7 +72,9 @@ def draining(
 
 def lack(observed: Observed, topology: Topology, access: Access, *, now: datetime) -> Missing | None:
     """The one thing that keeps external access from being ready, None when it is."""
-    missing = [
+    nowhere = begin.obstacle(observed)
+    missing = [nowhere] if nowhere is not None else []
+    missing += [
         _whole(observed, index, endpoint, now=now)
         for index, endpoint in sorted(access.endpoints.items(), key=lambda pair: pair[0])
         if isinstance(endpoint, Missing)
@@ -133,19 +135,11 @@ def external_status(
     since = stamp(drain.since) if drain else None
     if not access.enabled:
         return ExternalAccessStatus(type=type_, draining_since=since) if leftovers else None
-    addresses = _bootstrap_addresses(observed) if cluster.spec.external_access.bootstrap_service else ()
+    addresses = begin.addresses(observed) if cluster.spec.external_access.bootstrap_service else ()
     bootstrap = Bootstrap(service=names.bootstrap_service(cluster.name), addresses=addresses) if addresses else None
     shards = sorted({index.shard for index in topology.wanted})
     endpoints = tuple(endpoint for shard in shards if (endpoint := _shard(observed, topology, access, shard)).nodes)
     return ExternalAccessStatus(type=type_, ready=ready, draining_since=since, bootstrap=bootstrap, endpoints=endpoints)
-
-
-def _bootstrap_addresses(observed: Observed) -> tuple[str, ...]:
-    """Where clients begin; while there is no Service for it, where they began last: its number is known from nowhere else."""
-    told = observed.cluster.status.external_access
-    if names.bootstrap_service(observed.cluster.name) in observed.services or told is None or told.bootstrap is None:
-        return exposure(observed.cluster).bootstrap(observed)
-    return told.bootstrap.addresses
 
 
 def _shard(observed: Observed, topology: Topology, access: Access, shard: int) -> ShardEndpoint:

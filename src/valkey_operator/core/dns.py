@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api import template
 from valkey_operator.api.external_access import ExternalAccessType
-from valkey_operator.core import hosts, names
+from valkey_operator.core import begin, hosts, names
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import DnsSnippet, Ensure, Remove
@@ -89,14 +89,14 @@ def _services(observed: Observed) -> dict[str, list[str]]:
     for index, endpoint in way.endpoints(observed).items():
         given = endpoint.host if isinstance(endpoint, Announcement) and access.type is not ExternalAccessType.NODE_PORT else None
         lead(hosts.advertised(cluster, index) or given, way.service(cluster, index))
-    lead(hosts.bootstrap(cluster), names.bootstrap_service(cluster.name))
+    if begin.sharing(observed) is None:
+        lead(hosts.bootstrap(cluster), names.bootstrap_service(cluster.name))
     return led
 
 
 def _claimed(observed: Observed) -> dict[str, str]:
     """The hosts at which an older cluster has an endpoint that this one would have, each with that cluster."""
-    return {
-        endpoint.host: observed.claims[endpoint.address]
-        for endpoint in exposure(observed.cluster).endpoints(observed).values()
-        if isinstance(endpoint, Announcement) and endpoint.address in observed.claims
-    }
+    way = exposure(observed.cluster)
+    nodes = {endpoint.address for endpoint in way.endpoints(observed).values() if isinstance(endpoint, Announcement)}
+    both = (nodes | set(way.bootstrap(observed))) & observed.claims.keys()
+    return {address.rpartition(":")[0]: observed.claims[address] for address in both}

@@ -29,14 +29,22 @@ class Exposure:
     """The name of the Service that has a node's endpoint."""
     bootstrap: Callable[[Observed], tuple[str, ...]]
     """Where clients begin (`host:port`), as read back; empty while there is nothing."""
+    behind: Callable[[Observed, NodeIndex | None], tuple[str, ...]]
+    """The addresses, or else the names, that a host of a node has to lead to, or of all shards (None); empty where nobody knows them."""
 
 
 _EXPOSURES = {
-    ExternalAccessType.NODE_PORT: Exposure(node_ports.services, node_ports.endpoints, node_ports.service_of, node_ports.bootstrap),
-    ExternalAccessType.LOAD_BALANCER: Exposure(
-        load_balancers.services, load_balancers.endpoints, load_balancers.service_of, load_balancers.bootstrap
+    ExternalAccessType.NODE_PORT: Exposure(
+        node_ports.services, node_ports.endpoints, node_ports.service_of, node_ports.bootstrap, node_ports.behind
     ),
-    ExternalAccessType.INGRESS: Exposure(sni.services, sni.endpoints, sni.service_of, sni.bootstrap),
+    ExternalAccessType.LOAD_BALANCER: Exposure(
+        load_balancers.services,
+        load_balancers.endpoints,
+        load_balancers.service_of,
+        load_balancers.bootstrap,
+        load_balancers.behind,
+    ),
+    ExternalAccessType.INGRESS: Exposure(sni.services, sni.endpoints, sni.service_of, sni.bootstrap, sni.behind),
 }
 
 

@@ -76,6 +76,14 @@ def bootstrap(cluster: Cluster) -> str | None:
     return template.render(host, name=cluster.name, namespace=cluster.namespace) if host is not None else None
 
 
+def no_name(field: str, host: str, whose: str = "") -> Missing | None:
+    """That a rendered host is none that DNS can hold; None where it is one."""
+    wrong = template.host_mistakes(host)
+    if not wrong:
+        return None
+    return Missing(Reason.INVALID_ADVERTISED_HOST, f"spec.externalAccess.{field} renders as {host!r}{whose}: it {wrong[0]}")
+
+
 def chosen(cluster: Cluster) -> tuple[str, ...]:
     """Every host outside that the user chose: each node's, and that of all shards; none while external access is off."""
     spec = cluster.spec
@@ -95,12 +103,9 @@ def host(observed: Observed, index: NodeIndex, behind: Sequence[str]) -> Host | 
     ipv4, ipv6 = first_of(usable, 4), first_of(usable, 6)
     name = advertised(observed.cluster, index)
     if name is not None:
-        wrong = template.host_mistakes(name)
-        if wrong:
-            return Missing(
-                Reason.INVALID_ADVERTISED_HOST,
-                f"spec.externalAccess.advertisedHost renders as {name!r} for node {index}: it {wrong[0]}",
-            )
+        wrong = no_name("advertisedHost", name, f" for node {index}")
+        if wrong is not None:
+            return wrong
         return Host(name, name if is_ipv4(name) else ipv4, ipv6)
     chosen = ipv4 or next((address for address in usable if family(address) is None), "")
     if not chosen:

@@ -70,14 +70,20 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     if service is None or port is None or not service.ingress:
         return ()
     host = hosts.bootstrap(cluster)
-    given = hosts.of_families(hosts.balancer_addresses(service), hosts.wanted_families(cluster))
-    listed = (host,) if host is not None else given
+    listed = (host,) if host is not None else behind(observed, None)
     return tuple(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in listed)
 
 
 def is_pending(service: Service) -> bool:
     """Whether a Service has no load balancer's address yet, or none any more."""
     return service.type == "LoadBalancer" and not service.ingress
+
+
+def behind(observed: Observed, index: NodeIndex | None) -> tuple[str, ...]:
+    """What the balancer of a node was given, or that of all shards."""
+    cluster = observed.cluster
+    service = observed.services.get(names.bootstrap_service(cluster.name) if index is None else service_of(cluster, index))
+    return hosts.of_families(hosts.balancer_addresses(service), hosts.wanted_families(cluster)) if service is not None else ()
 
 
 def _nodes(cluster: Cluster) -> Iterator[NodeIndex]:

@@ -103,12 +103,25 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     host = hosts.bootstrap(cluster)
     if host is not None:
         return (f"{host}:{port}",)
+    return tuple(f"{_first(known)}:{port}" for known in _machines(observed, service, None))
+
+
+def behind(observed: Observed, index: NodeIndex | None) -> tuple[str, ...]:
+    """The addresses of the Kubernetes node that runs a node's pod, or of up to three that run pods which serve."""
+    cluster = observed.cluster
+    service = observed.services.get(names.bootstrap_service(cluster.name) if index is None else service_of(cluster, index))
+    return tuple(address for known in _machines(observed, service, index) for address in known) if service is not None else ()
+
+
+def _machines(observed: Observed, service: Service, index: NodeIndex | None) -> Iterator[tuple[str, ...]]:
+    """The addresses of each of these Kubernetes nodes, of the families that the Service has."""
     addresses = hosts.machine_addresses(observed)
     if isinstance(addresses, Missing):
-        return ()
+        return
     served = {machine: hosts.of_families(known, service.families) for machine, known in addresses.items()}
-    serving = sorted({pod.machine for pod in observed.pods.values() if pod.machine and pod.serving and served.get(pod.machine)})
-    return tuple(f"{_first(served[machine])}:{port}" for machine in serving[:_BOOTSTRAP_ADDRESSES])
+    pods = [pod for at, pod in observed.pods.items() if (pod.serving if index is None else at == index)]
+    machines = sorted({pod.machine for pod in pods if pod.machine and served.get(pod.machine)})
+    yield from (served[machine] for machine in machines[:_BOOTSTRAP_ADDRESSES])
 
 
 def _first(addresses: tuple[str, ...]) -> str:

@@ -189,11 +189,21 @@ def _host_of(observed: Observed, service: str) -> str | None:
     """The host under which clients outside find a Service; None for one that they are not told of."""
     cluster = observed.cluster
     if service == names.bootstrap_service(cluster.name):
-        return hosts.bootstrap(cluster)
+        return _bootstrap_host(cluster)
     for index in names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas):
         if service in {names.node_service(cluster.name, index), names.shard_service(cluster.name, index.shard)}:
             return hosts.advertised(cluster, index)
     return None
+
+
+def _bootstrap_host(cluster: Cluster) -> str | None:
+    """The bootstrap host; None for one that no route may have: it is no name, or a node's already, which a route of all shards would take from it."""
+    host = hosts.bootstrap(cluster)
+    if host is None or cluster.spec.external_access.by_port:
+        return host
+    nodes = names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas)
+    taken = any(hosts.advertised(cluster, index) == host for index in nodes)
+    return None if taken or hosts.no_name("bootstrapHost", host) is not None else host
 
 
 def _annotations(cluster: Cluster, wanted: Routes, service: ExternalService) -> dict[str, str]:

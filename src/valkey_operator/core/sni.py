@@ -84,13 +84,18 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
         return ()
     host = hosts.bootstrap(cluster)
     if cluster.spec.external_access.by_port:
-        behind = hosts.host(observed, NodeIndex(0, 0), _addresses(observed))
-        host = host or (None if isinstance(behind, Missing) else behind.name)
+        first = hosts.host(observed, NodeIndex(0, 0), _addresses(observed))
+        host = host or (None if isinstance(first, Missing) else first.name)
         return (f"{host}:{number}",) if host is not None and refusal(observed, name) is None else ()
     if host is not None:
         return (f"{host}:{number}",) if refusal(observed, name) is None else ()
-    first = (hosts.advertised(cluster, NodeIndex(shard, 0)) for shard in range(min(cluster.spec.shards, 3)))
-    return tuple(f"{name}:{number}" for name in first if name is not None)
+    shards = (hosts.advertised(cluster, NodeIndex(shard, 0)) for shard in range(min(cluster.spec.shards, 3)))
+    return tuple(f"{name}:{number}" for name in shards if name is not None)
+
+
+def behind(observed: Observed, _index: NodeIndex | None) -> tuple[str, ...]:
+    """Where the Gateways of the routes are, the same for all; of other routers the operator does not know it."""
+    return hosts.of_families(_addresses(observed), hosts.wanted_families(observed.cluster))
 
 
 def leads_to(service: Service, index: NodeIndex) -> bool:

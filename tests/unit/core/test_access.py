@@ -9,10 +9,11 @@ from unit.core.edits import changed, configured, knowing, line, silent, views
 from unit.core.given import NODES, NOW, balancer, node_id, observed, pod_ip, service
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core.access import access, candidates, names_to_resolve, troubled_balancers
+from valkey_operator.core.access import access, candidates, troubled_balancers
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Announcement, Probe
+from valkey_operator.core.resolving import names_to_resolve
 
 TYPE = {"type": "NodePort"}
 HOSTS = {"m1": "192.0.2.11", "m2": "192.0.2.12", "m3": "192.0.2.13"}
@@ -282,7 +283,7 @@ def test_a_name_is_announced_once_it_resolves():
     assert reasons(seen)[FIRST] == (
         Reason.WAITING_FOR_DNS,
         (
-            "orders-0-0.example.com does not resolve inside the Kubernetes cluster: make a DNS record that leads to 192.0.2.11, "
+            "orders-0-0.example.com does not resolve inside the Kubernetes cluster: make the DNS record A 192.0.2.11, "
             "or set spec.externalAccess.announceWhen to Always"
         ),
     )
@@ -327,9 +328,14 @@ def test_two_nodes_on_one_endpoint_are_never_announced():
 
 
 def test_an_endpoint_that_another_cluster_has_is_not_taken():
-    seen = replace(READY, claims={"192.0.2.11:31200": "shop/older"})
+    seen = observed({**TYPE, "advertisedHost": "203.0.113.1"}, *SERVICES, claims={"203.0.113.1:31200": "shop/older"})
     assert reasons(seen)[FIRST][0] is Reason.HOST_CLAIMED
     assert records(seen) == INSIDE
+
+
+def test_an_address_that_kubernetes_gave_is_nobody_elses():
+    begun = {**TYPE, "bootstrapHost": "203.0.113.1"}
+    assert records(observed(begun, *SERVICES, claims={"192.0.2.11:31200": "shop/older"})) == OUTSIDE
 
 
 # --- what is dialled ---

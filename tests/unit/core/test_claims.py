@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from golden.orders import orders
-from valkey_operator.api.status import ExternalAccessStatus, NodeEndpoint, ShardEndpoint
-from valkey_operator.core.claims import Contender, claimed, claims
+from valkey_operator.api.status import Bootstrap, ExternalAccessStatus, NodeEndpoint, ShardEndpoint
+from valkey_operator.core.claims import Contender, claims
 
 ADDRESS = "db.example.com:6380"
 BALANCER = {"type": "LoadBalancer", "advertisedHost": "db.example.com", "loadBalancerScope": "Cluster"}
@@ -59,14 +59,39 @@ def test_of_several_others_the_one_that_has_it_is_named():
 
 
 def test_endpoints_that_could_be_another_clusters_as_well_are_claimed():
-    assert claimed(other(EARLY)) == {ADDRESS}
+    assert other(EARLY).claimed == {ADDRESS}
     for access in (
         {"type": "LoadBalancer"},
-        {"type": "NodePort", "advertisedHost": "db.example.com"},
+        {"type": "NodePort", "advertisedHost": "db.example.com", "bootstrapHost": "begin.example.com"},
         {**BALANCER, "enabled": False},
     ):
-        assert claimed(other(EARLY, access=access)) == frozenset()
+        assert other(EARLY, access=access).claimed == frozenset()
         assert claims(mine(LATE, access=access), [other(EARLY)]) == {}
     silent = orders(externalAccess={"enabled": True, **BALANCER})
-    assert claimed(Contender(silent, frozenset())) == frozenset()
-    assert claimed(Contender(silent, frozenset({"db.example.com:7000"}))) == {"db.example.com:7000"}
+    assert Contender(silent, frozenset()).claimed == frozenset()
+    assert Contender(silent, frozenset({"db.example.com:7000"})).claimed == {"db.example.com:7000"}
+
+
+BEGUN = {"type": "LoadBalancer", "bootstrapHost": "begin.example.com"}
+BEGIN = "begin.example.com:6380"
+
+
+def beginning(one, *addresses):
+    """The cluster tells its clients to begin there."""
+    told = one.cluster.status.external_access.model_copy(update={"bootstrap": Bootstrap(service="orders", addresses=addresses)})
+    status = one.cluster.status.model_copy(update={"external_access": told})
+    return replace(one, cluster=replace(one.cluster, status=status))
+
+
+def test_where_clients_begin_is_claimed_where_the_user_chose_it():
+    assert beginning(other(EARLY, access=BEGUN), BEGIN).claimed == {BEGIN}
+    assert beginning(other(EARLY, access={**BALANCER, **BEGUN}), BEGIN).claimed == {ADDRESS, BEGIN}
+    assert beginning(other(EARLY, access=BALANCER), "198.51.100.1:6380").claimed == {ADDRESS}
+
+
+@pytest.mark.parametrize("field", ["advertisedHost", "bootstrapHost"])
+def test_clients_who_begin_at_a_host_keep_it(field):
+    rival = {"type": "LoadBalancer", "loadBalancerScope": "Cluster", field: "begin.example.com"}
+    begun = beginning(other(LATE, access=BEGUN), BEGIN)
+    assert claims(mine(EARLY, address=BEGIN, access=rival), [begun]) == {BEGIN: "shop/other"}
+    assert claims(begun, [mine(EARLY, address=BEGIN, access=rival)]) == {}

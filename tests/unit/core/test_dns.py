@@ -140,6 +140,21 @@ def test_a_name_at_which_an_older_cluster_has_the_endpoint_is_left_to_it():
     assert sorted(rules(replace(seen, claims={"1.db:7000": "shop/older"}))) == ["0.db", "1.db", "2.db"]
 
 
+def test_a_bootstrap_host_at_which_an_older_cluster_begins_is_left_to_it():
+    begin = balancer("orders", AllocatedPort("lb-bootstrap", 6380, None, 6379), ip="198.51.100.1", kind="bootstrap")
+    seen = observed({"type": "LoadBalancer", "bootstrapHost": "begin.db"}, begin)
+    assert rules(seen) == {"begin.db": "orders.shop.svc.cluster.local"}
+    claimed = replace(seen, claims={"begin.db:6380": "shop/older"})
+    assert rules(claimed) == {}
+    assert left_out(claimed) == ["# begin.db is left out: it leads to ValkeyCluster shop/older, which had it before."]
+
+
+def test_a_bootstrap_host_that_is_refused_leaves_the_name_to_its_node():
+    seen = observed(BY_NODE | {"bootstrapHost": "{name}-0-0.example.com"}, spec={"shards": 1})
+    assert rules(seen)["orders-0-0.example.com"] == "orders-0-0.shop.svc.cluster.local"
+    assert left_out(seen) == []
+
+
 def test_what_is_no_host_name_is_not_put_into_anybodys_dns():
     """A part of more than 63 letters: the API server cannot see it in the template."""
     seen = observed({"type": "LoadBalancer", "advertisedHost": "{shard}{name}" + "a" * 60 + ".db"})

@@ -1,0 +1,56 @@
+"""Names that have to resolve inside before clients are told them, and the DNS records that are missing for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from valkey_operator.api import template
+from valkey_operator.api.conditions import Reason
+from valkey_operator.api.external_access import AnnounceWhen
+from valkey_operator.core import hosts, names
+from valkey_operator.core.hosts import Missing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from valkey_operator.core.observed import Cluster, Observed
+
+_RECORDS = {4: "A", 6: "AAAA"}
+
+
+def names_to_resolve(observed: Observed) -> frozenset[str]:
+    """The hosts of the spec that clients are not told before they resolve; one that they are told already need not resolve again."""
+    cluster, spec = observed.cluster, observed.cluster.spec.external_access
+    if not spec.enabled or spec.announce_when is not AnnounceWhen.RESOLVABLE:
+        return frozenset()
+    told = {record.announce.host for record in observed.records.values() if record.announce is not None} | begun_at(cluster)
+    indexes = names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas)
+    wanted = {hosts.advertised(cluster, index) for index in indexes} | {hosts.bootstrap(cluster)}
+    return frozenset(
+        host
+        for host in wanted
+        if host is not None and host not in told and not hosts.is_ipv4(host) and not template.host_mistakes(host)
+    )
+
+
+def unresolved(observed: Observed) -> frozenset[str]:
+    """Those of them that do not resolve."""
+    return frozenset(name for name in names_to_resolve(observed) if not observed.resolved.get(name, False))
+
+
+def begun_at(cluster: Cluster) -> frozenset[str]:
+    """The hosts at which clients begin by what the status tells them."""
+    told = cluster.status.external_access
+    addresses = told.bootstrap.addresses if told is not None and told.bootstrap is not None else ()
+    return frozenset(address.rpartition(":")[0] for address in addresses)
+
+
+def record_to_make(host: str, behind: Sequence[str]) -> Missing:
+    """That a name does not resolve, and the records by which it does: to the addresses `behind` it, else to a name there, where they are known."""
+    ips = [f"{_RECORDS[version]} {address}" for address in behind if (version := hosts.family(address)) is not None]
+    records = ips or [f"CNAME {name}" for name in behind[:1]]
+    make = "a DNS record" if not records else f"the DNS record{'s' if len(records) > 1 else ''} {', '.join(records)}"
+    return Missing(
+        Reason.WAITING_FOR_DNS,
+        f"{host} does not resolve inside the Kubernetes cluster: make {make}, or set spec.externalAccess.announceWhen to Always",
+    )
