@@ -111,8 +111,7 @@ def _start_full(home: Home, record: Owner, *, steps: Steps) -> None:
         prepared = pool.submit(_in_parallel, prepare, nodes)
         control_plane.start(home, programs=built, place=BEHIND_ROUTER, credentials=credentials, steps=steps)
         prepared.result()
-    for node in nodes:
-        node.join()
+    _in_parallel(Node.join, nodes)
     _start_balancer(home)
     _open(home, steps=steps)
     dns.deploy(home)

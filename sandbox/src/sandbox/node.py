@@ -13,11 +13,14 @@ from pathlib import Path
 from sandbox import addresses, control_groups, kubeconfig, network, node_files, pki, processes
 from sandbox.addresses import Addresses
 from sandbox.control_plane import Credentials, Place
+from sandbox.errors import SandboxError
 from sandbox.home import Home
 from sandbox.node_files import CONFIGURATION, CONTAINERD_SOCKET, PROGRAMS
 from sandbox.processes import Process
 
 INIT = "catatonit"  # waits for ever, and collects ended processes
+KUBELET_PORT = 10250
+KUBELET_STARTS = 10
 DAEMONS = ("containerd", "kubelet", "kube-proxy")
 
 NAMESPACES = ("--mount", "--uts", "--ipc", "--pid", "--cgroup")
@@ -120,9 +123,24 @@ class Node:
         processes.wait_until(lambda: _answers(self.socket()), needs=[containerd], what="containerd's socket", timeout=30)
 
     def join(self) -> None:
-        """Start kubelet and kube-proxy, which then register the node by themselves."""
+        """Start kubelet and kube-proxy, which then register the node by themselves; returns once the kubelet serves.
+
+        Behind its open socket a containerd that finds containers of before is not there for kubelets yet, who end then: as on any machine
+        they are started again.
+        """
         self._start("kube-proxy", f"{PROGRAMS}/kube-proxy", f"--config={CONFIGURATION}/kube-proxy.yaml")
-        self._start(
+        for left in reversed(range(KUBELET_STARTS)):
+            kubelet = self._start_kubelet()
+            try:
+                processes.wait_until(self._serves, needs=[kubelet], what=f"{self.name}'s kubelet's port", timeout=30)
+            except SandboxError:
+                if kubelet.is_alive() or not left:
+                    raise
+            else:
+                return
+
+    def _start_kubelet(self) -> Process:
+        return self._start(
             "kubelet",
             f"{PROGRAMS}/kubelet",
             f"--config={CONFIGURATION}/kubelet.yaml",
@@ -131,6 +149,12 @@ class Node:
             f"--node-ip={addresses.both(self.addresses)}",
             f"--node-labels=topology.kubernetes.io/region=sandbox,topology.kubernetes.io/zone=zone-{self.number}",
         )
+
+    def _serves(self) -> bool:
+        """Whether its kubelet can be reached."""
+        with socket.socket() as probe:
+            probe.settimeout(0.2)
+            return probe.connect_ex((str(self.addresses.ipv4), KUBELET_PORT)) == 0
 
     def power_off(self) -> None:
         """Pull the plug: all its processes end at once, unprepared."""

@@ -97,6 +97,15 @@ def test_a_node_that_goes_down_takes_its_processes_and_address_with_it_and_comes
     until(lambda: asked_from(machine, "node-1", pods(machine)["node-2"]), 20)
 
 
+def test_the_kubelet_of_a_node_that_is_back_before_it_was_missed_serves(machine):
+    machine.sandbox("fault", "node-down", "3")
+    missed = not is_ready(machine, "node-3")
+    machine.sandbox("fault", "node-up", "3")
+
+    assert reaches(machine, "198.18.0.13")
+    assert not missed
+
+
 def test_a_partition_parts_two_nodes_and_their_pods_from_each_other_and_no_others(machine):
     address = pods(machine)
     healthy = asked_from(machine, "node-1", address["node-2"])
