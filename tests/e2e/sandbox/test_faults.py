@@ -93,8 +93,7 @@ def test_a_node_that_goes_down_takes_its_processes_and_address_with_it_and_comes
     assert not reached
     assert "node-2                  is down" in status.stdout
     assert is_ready(machine, "node-2")
-    machine.sandbox("kubectl", "rollout", "status", "daemonset/some", "--timeout=60s")
-    until(lambda: asked_from(machine, "node-1", pods(machine)["node-2"]), 20)
+    until(lambda: asked_from(machine, "node-1", pods(machine)["node-2"]), 60)
 
 
 def test_the_kubelet_of_a_node_that_is_back_before_it_was_missed_serves(machine):
@@ -104,6 +103,7 @@ def test_the_kubelet_of_a_node_that_is_back_before_it_was_missed_serves(machine)
 
     assert reaches(machine, "198.18.0.13")
     assert not missed
+    until(lambda: asked_from(machine, "node-1", pods(machine)["node-3"]), 60)
 
 
 def test_a_partition_parts_two_nodes_and_their_pods_from_each_other_and_no_others(machine):
