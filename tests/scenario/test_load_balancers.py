@@ -78,8 +78,10 @@ def test_the_first_endpoints_behind_balancers_are_given_a_minute():
         story.run(10)
         assert {port for _, port in story.told().values()} == {6380, 6381}
         assert "the operator gets no answer" in story.condition(ConditionType.CONFIGURATION_WARNING)[2]
+        assert "at those of 6 of 6 nodes" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
         story.services.shut = set()
         story.run(16)
+    assert story.condition(ConditionType.EXTERNAL_ACCESS_READY) == ("True", "Ready", "clients outside reach every node")
     assert story.events(since=since).count("ExternalAccessReady") == 1
     story.settle()
 

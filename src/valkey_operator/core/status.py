@@ -252,7 +252,19 @@ def _external(write: _Writer, external: ExternalAccessStatus | None, lack: Lack 
     if lack is not None:
         yield write(ConditionType.EXTERNAL_ACCESS_READY, False, lack.reason, lack.message)
     elif external is not None:
-        yield write(ConditionType.EXTERNAL_ACCESS_READY, True, Reason.READY, "clients outside reach every node")
+        yield write(ConditionType.EXTERNAL_ACCESS_READY, True, Reason.READY, _served(external))
+
+
+def _served(external: ExternalAccessStatus) -> str:
+    """What is known of endpoints that are all announced: at those that still wait for it the operator never got an answer."""
+    nodes = [node for shard in external.endpoints for node in shard.nodes]
+    unproven = sum(node.waiting_since is not None for node in nodes)
+    if not unproven:
+        return "clients outside reach every node"
+    return (
+        f"every node announces its endpoint; the operator gets no answer at those of {unproven} of {len(nodes)} nodes: "
+        "see EndpointsUnproven in the condition ConfigurationWarning"
+    )
 
 
 def _warning(write: _Writer, risks: Sequence[Lack]) -> Iterator[Condition]:

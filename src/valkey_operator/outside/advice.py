@@ -62,18 +62,10 @@ def advice(target: Target, row: Row, finding: Finding) -> str:
         "port": row.pair.port if row.pair else "",
         "cluster": target.cluster,
         "namespace": target.namespace,
-        "service": _service(target, row),
+        "service": target.service(row.indexes),
         "lack": _lack(target),
     }
     return template.format(**words, behind=_BEHIND.get(target.type, "the node").format(**words))
-
-
-def _service(target: Target, row: Row) -> str:
-    """The Service that the address belongs to."""
-    if not row.indexes:
-        return target.cluster
-    own = target.type == "Ingress" and len(row.indexes) == 1
-    return f"{target.cluster}-{row.indexes[0]}" if own else f"{target.cluster}-{row.indexes[0].shard}"
 
 
 def _lack(target: Target) -> str:

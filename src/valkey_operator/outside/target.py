@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from valkey_operator.api import template
+from valkey_operator.core import names
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.outside.errors import NotCheckedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class Pair(NamedTuple):
@@ -30,6 +32,8 @@ class Endpoint:
     role: str
     pair: Pair
     announced: bool
+    service: str
+    """The Service that leads there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,11 @@ class Target:
     def pairs(self) -> tuple[Pair, ...]:
         """Everything that is dialled, each once: the nodes' endpoints, then where clients begin."""
         return tuple(dict.fromkeys((*(endpoint.pair for endpoint in self.endpoints), *self.bootstrap)))
+
+    def service(self, indexes: Sequence[NodeIndex]) -> str:
+        """The Service that an address of these nodes belongs to; that of all shards where it stands for none."""
+        bootstrap = names.bootstrap_service(self.cluster)
+        return next((endpoint.service for endpoint in self.endpoints if endpoint.index in indexes), bootstrap)
 
     def at(self, pair: Pair) -> tuple[Endpoint, ...]:
         """The endpoints of that address: several where a shard has one for all its nodes."""
@@ -93,6 +102,8 @@ def target(cluster: Mapping[str, Any], nodes: Iterable[Mapping[str, Any]] = ()) 
         )
     lack = _lack(status)
     told = status.get("externalAccess") or {}
+    type_ = told.get("type", spec["externalAccess"].get("type", ""))
+    own = type_ == "Ingress" and _by_node(spec["externalAccess"])
     shards = told.get("endpoints") or ()
     if not shards:
         why = lack or "the operator has not told anything yet: does it run?"
@@ -100,10 +111,10 @@ def target(cluster: Mapping[str, Any], nodes: Iterable[Mapping[str, Any]] = ()) 
     return Target(
         namespace=namespace,
         cluster=name,
-        type=told.get("type", spec["externalAccess"].get("type", "")),
+        type=type_,
         tls=bool(spec.get("tls")),
         bootstrap=tuple(_pair(address, where) for address in (told.get("bootstrap") or {}).get("addresses") or ()),
-        endpoints=tuple(endpoint for shard in shards for endpoint in _endpoints(shard, where)),
+        endpoints=tuple(endpoint for shard in shards for endpoint in _endpoints(shard, where, cluster=name, own=own)),
         nodes=tuple(sorted((_node(node, where) for node in nodes), key=lambda node: node.index)),
         lack=lack,
     )
@@ -125,7 +136,14 @@ def _lack(status: Mapping[str, Any]) -> str:
     return ""
 
 
-def _endpoints(shard: Mapping[str, Any], where: str) -> list[Endpoint]:
+def _by_node(access: Mapping[str, Any]) -> bool:
+    """Whether, with type Ingress, each node has a host or a port of its own, and so a Service."""
+    by_port = (access.get("routes") or {}).get("kind") == "TCPRoute"
+    return by_port or "node" in template.placeholders(access.get("advertisedHost") or "")
+
+
+def _endpoints(shard: Mapping[str, Any], where: str, *, cluster: str, own: bool) -> list[Endpoint]:
+    """The shard's nodes, each behind a Service of its `own`, as it is too where the shard tells none, or behind the shard's."""
     number, path = shard.get("shard"), f"status.externalAccess.endpoints[{shard.get('shard')}]"
     if not isinstance(number, int) or not shard.get("nodes"):
         raise _old(where, f"{path}.nodes")
@@ -135,7 +153,8 @@ def _endpoints(shard: Mapping[str, Any], where: str) -> list[Endpoint]:
             if field not in node:
                 raise _old(where, f"{path}.nodes[].{field}")
         index, pair = NodeIndex(number, int(node["node"])), Pair(node["host"], int(node["port"]))
-        found.append(Endpoint(index, node.get("role", ""), pair, bool(node["announced"])))
+        service = names.node_service(cluster, index) if own else shard.get("service") or names.node_service(cluster, index)
+        found.append(Endpoint(index, node.get("role", ""), pair, bool(node["announced"]), service))
     return found
 
 

@@ -4,11 +4,13 @@ from datetime import timedelta
 from unit.core.edits import changed, silent, views
 from unit.core.given import NODES, NOW, observed, pod
 from unit.core.routed import by_name, named
+from unit.core.test_access import probed, waiting
 from unit.core.test_access_status import DONE, NOT_ALLOWED
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason, State
 from valkey_operator.api.status import Announced, ClusterStatus, NodeStatus
 from valkey_operator.core.decide import decide
 from valkey_operator.core.names import NodeIndex
+from valkey_operator.core.observed import Probe
 from valkey_operator.core.status import Failure, is_formed, is_settled, node_status, refused_status, transitions, with_failures
 from valkey_operator.valkey.slots import NO_SLOTS
 
@@ -30,6 +32,8 @@ def conditions(written):
 
 DEGRADED = after(silent(WHOLE, R1), status(WHOLE))
 """A cluster that was whole misses a replica."""
+UNPROVEN = waiting(probed(DONE, R0, Probe(None, "timed out")), R0, since="2026-03-01T11:00:00Z")
+"""External access is ready, and the operator never got an answer at one endpoint."""
 
 
 def test_a_whole_cluster():
@@ -72,6 +76,25 @@ def test_external_access_that_is_ready_and_its_risk():
     written = conditions(status(DONE))
     assert written["ExternalAccessReady"] == ("True", "Ready", "clients outside reach every node")
     assert written["ConfigurationWarning"][:2] == ("True", "ExternalAccessWithoutTLS")
+
+
+def test_of_endpoints_that_the_operator_could_not_reach_no_more_is_said_than_is_known():
+    written = status(UNPROVEN)
+    assert written.external_access.ready
+    assert conditions(written)["ExternalAccessReady"][:2] == ("True", "Ready")
+    assert conditions(written)["ExternalAccessReady"][2] == (
+        "every node announces its endpoint; the operator gets no answer at those of 1 of 6 nodes: "
+        "see EndpointsUnproven in the condition ConfigurationWarning"
+    )
+    assert "the endpoints of nodes 0-1" in conditions(written)["ConfigurationWarning"][2]
+    assert status(after(UNPROVEN, written)) == written
+
+
+def test_an_endpoint_that_answers_in_the_end_changes_the_words_and_is_no_event():
+    unproven = status(UNPROVEN)
+    proven = status(after(DONE, unproven))
+    assert conditions(proven)["ExternalAccessReady"] == ("True", "Ready", "clients outside reach every node")
+    assert [event.reason for event in transitions(unproven, proven)] == ["ExternalAccessWithoutTLS"]
 
 
 def test_a_warning_that_is_over_is_taken_back():

@@ -2,11 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from unit.outside.given import orders, seen
+from unit.outside.given import cluster, nodes, orders, seen
+from valkey_operator.core.names import NodeIndex
 from valkey_operator.outside.advice import advice
 from valkey_operator.outside.report import as_json, endpoint_rows, endpoints_json, lines
 from valkey_operator.outside.seen import Failure
-from valkey_operator.outside.verdict import Finding, Problem, verdict
+from valkey_operator.outside.target import target
+from valkey_operator.outside.verdict import Finding, Problem, Row, verdict
 
 CLOSED = {"at_1_0": {"failure": Failure.REFUSED, "id": "", "told": (), "redirect": None}}
 
@@ -93,13 +95,37 @@ def test_every_problem_has_a_way_out_in_every_type(problem, type_):
     assert "{" not in way
 
 
+BY_NODE = {"advertisedHost": "{name}-{shard}-{node}.example.com"}
+BY_SHARD = {"advertisedHost": "{name}-{shard}.example.com"}
+BY_PORT = {"routes": {"kind": "TCPRoute", "parentRefs": [{"name": "public"}]}}
+
+
 @pytest.mark.parametrize(
-    ("type_", "service"),
-    [("NodePort", "Service orders-1"), ("LoadBalancer", "Service orders-1"), ("Ingress", "Service orders-1-0")],
+    ("type_", "asked", "of_shard", "service"),
+    [
+        ("NodePort", BY_NODE, "orders-1", "orders-1"),
+        ("LoadBalancer", {"loadBalancerScope": "Shard"}, "orders-1", "orders-1"),
+        ("LoadBalancer", {"loadBalancerScope": "Node"}, "", "orders-1-0"),
+        ("LoadBalancer", {"loadBalancerScope": "Cluster"}, "orders", "orders"),
+        ("Ingress", BY_NODE, "orders-1", "orders-1-0"),
+        ("Ingress", BY_SHARD, "orders-1", "orders-1"),
+        ("Ingress", BY_PORT, "orders-1", "orders-1-0"),
+    ],
 )
-def test_the_service_that_leads_to_a_node_is_the_one_of_its_type(type_, service):
-    of = replace(orders(), type=type_)
-    assert advice(of, verdict(of, seen()).rows[2], Finding(Problem.WRONG_NODE, "")).endswith(f"belongs to {service}")
+def test_the_service_that_leads_to_a_node_is_the_one_that_there_is(type_, asked, of_shard, service):
+    there = cluster(type=type_)
+    there["spec"]["externalAccess"].update({"type": type_, **asked})
+    there["status"]["externalAccess"]["endpoints"][1]["service"] = of_shard
+    of = target(there, nodes())
+    assert advice(of, verdict(of, seen()).rows[2], Finding(Problem.WRONG_NODE, "")).endswith(f"belongs to Service {service}")
+
+
+def test_an_address_that_stands_for_a_shard_belongs_to_the_shards_service():
+    there = cluster(type="Ingress")
+    there["spec"]["externalAccess"].update({"type": "Ingress", **BY_SHARD})
+    of = target(there, nodes())
+    row = Row(pair=None, indexes=(NodeIndex(2, 0), NodeIndex(2, 1)), role="shard")
+    assert advice(of, row, Finding(Problem.WRONG_NODE, "")).endswith("belongs to Service orders-2")
 
 
 def test_where_clients_start_is_the_service_of_all_shards():
