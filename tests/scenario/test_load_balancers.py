@@ -219,3 +219,103 @@ def test_balancers_go_when_external_access_does():
     assert not story.services.live
     story.settle()
     assert story.told() == {index: (story.process(index).ip, 6379) for index in NODES}
+
+
+ONE = {**BALANCED, "loadBalancerClass": "example.com/one"}
+OTHER = {**BALANCED, "loadBalancerClass": "example.com/other"}
+NODE_PORTS = {**NODE_PORT, "drainSeconds": 3}
+
+
+def classes(story):
+    return {
+        live.wanted.balancing.load_balancer_class for live in story.services.live.values() if live.wanted.type == "LoadBalancer"
+    }
+
+
+def of_class_one(**more):
+    story = formed()
+    story.access(**{**ONE, **more})
+    story.settle()
+    return story
+
+
+@pytest.mark.parametrize("other", [OTHER, BALANCED])
+@pytest.mark.parametrize("before", [NODE_PORTS, {**OFF, "drainSeconds": 3}])
+def test_another_class_wanted_before_the_old_balancers_are_drained_comes_after_that(before, other):
+    story = of_class_one()
+    old = {live.ingress for live in story.services.live.values()}
+    story.access(**before)
+    story.run(2)
+    since, told = story.now, story.told()
+    story.access(**other)
+    story.run(2)
+    assert story.outside_is() == "Draining"
+    assert "orders-0 stays a load balancer of class example.com/one" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
+    assert (classes(story), story.told()) == ({"example.com/one"}, told)
+    story.run(15)
+    story.settle()
+    assert classes(story) == {other.get("loadBalancerClass")}
+    assert {live.wanted.type for live in story.services.live.values()} == {"LoadBalancer"}
+    assert not old & {live.ingress for live in story.services.live.values()}
+    assert {port for _, port in story.told().values()} == {6380, 6381}
+    assert numbers(story)["orders-0"] == [6380, 6381]
+    assert "ServiceConflict" not in story.reasons(ConditionType.EXTERNAL_ACCESS_READY, since=since)
+    assert not any(done.failed for done in story.passes.done)
+    story.witness.assert_announced()
+    assert story.starts() == 6
+    story.assert_at_rest()
+
+
+@pytest.mark.parametrize(
+    ("scope", "next_scope"), [("Cluster", "Shard"), ("Shard", "Cluster"), ("Node", "Shard"), ("Shard", "Node")]
+)
+def test_another_class_with_another_scope_leaves_alone_what_is_told_meanwhile(scope, next_scope):
+    story = of_class_one(loadBalancerScope=scope)
+    story.access(**NODE_PORTS)
+    story.run(2)
+    story.access(**OTHER, loadBalancerScope=next_scope)
+    story.run(25)
+    story.settle()
+    assert classes(story) == {"example.com/other"}
+    assert not any(done.failed for done in story.passes.done)
+    story.witness.assert_announced()
+    story.assert_at_rest()
+
+
+def test_a_class_that_was_changed_under_announced_endpoints_leaves_them_and_the_way_out_is_told():
+    """The user went by way of another type faster than the operator looked."""
+    story = of_class_one()
+    told = story.told()
+    story.access(**OTHER)
+    story.run(20)
+    assert story.outside_is() == "ServiceConflict"
+    assert "set spec.externalAccess.type to NodePort" in story.condition(ConditionType.EXTERNAL_ACCESS_READY)[2]
+    assert (classes(story), story.told()) == ({"example.com/one"}, told)
+    assert not any(done.failed for done in story.passes.done)
+    story.access(**NODE_PORTS)
+    story.run(2)
+    assert story.external.draining_since is not None
+    story.run(6)
+    story.settle()
+    assert story.external.draining_since is None
+    story.access(**OTHER)
+    story.run(10)
+    story.settle()
+    assert classes(story) == {"example.com/other"}
+    story.witness.assert_announced()
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_another_class_comes_wherever_the_operator_is_killed(part):
+    for steps in range(1 + part, 60, 18):
+        story = of_class_one()
+        story.access(**NODE_PORTS)
+        story.run(2)
+        story.passes.kill_after = story.passes.steps + steps
+        story.access(**OTHER)
+        story.run(30)
+        story.settle()
+        assert classes(story) == {"example.com/other"}
+        assert {port for _, port in story.told().values()} == {6380, 6381}
+        assert not any(name.startswith("np") for names in ports(story).values() for name in names)
+        story.witness.assert_announced()

@@ -151,3 +151,23 @@ def test_the_end_is_the_same_wherever_the_operator_is_killed(begin, steps):
         assert was_killed(story)
         assert story.told() == LED
         assert story.starts() == 6
+
+
+def test_routes_lead_on_while_balancers_of_another_class_than_is_wanted_are_drained():
+    story = known(formed())
+    balanced = {"enabled": True, "type": "LoadBalancer", "drainSeconds": 3, "advertisedPort": 7000}
+    story.access(**balanced, loadBalancerClass="example.com/one")
+    story.settle()
+    story.access(**ROUTED)
+    story.run(2.5)
+    assert story.told() == LED
+    story.access(**balanced, loadBalancerClass="example.com/other")
+    story.run(2)
+    assert (story.outside_is(), story.told()) == ("Draining", LED)
+    story.run(25)
+    story.settle()
+    assert {port for _, port in story.told().values()} == {7000, 7001}
+    assert not story.kubernetes.routes.live
+    assert not any(done.failed for done in story.passes.done)
+    story.witness.assert_announced()
+    story.assert_at_rest()

@@ -104,6 +104,9 @@ class Services:
             raise WriteRefusedError(
                 f"spec.clusterIPs[0]: Invalid value: expected an {families[0]} value as indicated by `ipFamilies[0]`"
             )
+        balanced = live.wanted.type == wanted.type == "LoadBalancer" and self.live.get(wanted.name) is live
+        if balanced and wanted.balancing.load_balancer_class != live.wanted.balancing.load_balancer_class:
+            raise WriteRefusedError("spec.loadBalancerClass: Invalid value: may not change once set")
         given: dict[str, int] = {}
         ports = tuple(self._allocated(live, port, given, wanted.type) for port in wanted.ports)
         settled = replace(wanted, ports=ports)

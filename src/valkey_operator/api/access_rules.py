@@ -215,8 +215,8 @@ _BALANCER_RULES = (
             " == (has(oldSelf.loadBalancerClass) ? oldSelf.loadBalancerClass : '')"
         ),
         message=(
-            "Kubernetes keeps the class of a load balancer for its life: set type to NodePort first, and to LoadBalancer with the other "
-            "class once the condition ExternalAccessReady says Ready again"
+            "Kubernetes keeps the class of a load balancer for its life: set type to NodePort and remove the class first, and set both "
+            "anew once status.externalAccess.drainingSince has come and gone"
         ),
         field_path=".loadBalancerClass",
     ),

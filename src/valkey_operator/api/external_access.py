@@ -163,7 +163,8 @@ class ExternalAccess(Model):
 
     load_balancer_class: Annotated[str, Field(min_length=1, max_length=317), BALANCER_CLASS] | None = None
     """With type LoadBalancer alone: which implementation makes the balancers, as in a Service. While the type is LoadBalancer it can be
-    neither set, changed nor removed: change the type first. Example: "service.k8s.aws/nlb"."""
+    neither set, changed nor removed: change the type first, and set it anew once status.externalAccess.drainingSince has come and gone.
+    Example: "service.k8s.aws/nlb"."""
 
     load_balancer_source_ranges: Annotated[
         tuple[Annotated[str, Field(max_length=43), SOURCE_RANGE], ...], Field(max_length=64), ATOMIC

@@ -143,8 +143,10 @@ def record(obj: Object) -> Seen[observed.NodeRecord]:
 def service(obj: Object) -> Seen[observed.Service]:
     """A Service that the operator made."""
     metadata, spec = obj["metadata"], obj["spec"]
+    ours = child(obj)
+    own_class = ours.owned.get("spec", {}).get("loadBalancerClass")
     return Seen(
-        child(obj),
+        ours,
         observed.Service(
             name=metadata["name"],
             uid=metadata["uid"],
@@ -164,10 +166,11 @@ def service(obj: Object) -> Seen[observed.Service]:
                 for address in obj.get("status", {}).get("loadBalancer", {}).get("ingress", ())
             ),
             balancing=observed.Balancing(
-                load_balancer_class=spec.get("loadBalancerClass"),
+                load_balancer_class=own_class,
                 source_ranges=tuple(spec.get("loadBalancerSourceRanges", ())),
                 allocate_node_ports=spec.get("allocateLoadBalancerNodePorts"),
             ),
+            foreign_class=spec.get("loadBalancerClass") if own_class is None else None,
             traffic_policy=spec.get("externalTrafficPolicy"),
             families=tuple(spec.get("ipFamilies", ())),
         ),

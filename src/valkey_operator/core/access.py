@@ -62,8 +62,8 @@ class Access:
 
     @property
     def settled(self) -> bool:
-        """Whether every node announces what it should in the end, and every server tells it."""
-        final = all(self.records.get(index) == endpoint for index, endpoint in self.endpoints.items())
+        """Whether every node announces what it should in the end, or until old endpoints are drained, and every server tells it."""
+        final = all(self.records.get(index) == endpoint or _waits_for_drain(endpoint) for index, endpoint in self.endpoints.items())
         return final and self.records.keys() <= self.arrived
 
 
@@ -197,6 +197,11 @@ def _current(observed: Observed, index: NodeIndex, endpoint: Announcement | Miss
         return None
     values = settings.announcing(endpoint, version=server.version, tls=observed.tls is not None)
     return None if settings.drift(values, server.config) else endpoint
+
+
+def _waits_for_drain(endpoint: Announcement | Missing) -> bool:
+    """Whether a node's endpoint comes when old ones are gone, through none of which it is announced."""
+    return isinstance(endpoint, Missing) and endpoint.reason is Reason.DRAINING
 
 
 def _twice(found: Mapping[NodeIndex, Announcement | Missing]) -> dict[str, NodeIndex]:

@@ -13,7 +13,7 @@ from valkey_operator.core import begin, names
 from valkey_operator.core.balancer_words import awaited
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
-from valkey_operator.core.load_balancers import is_pending
+from valkey_operator.core.load_balancers import bootstrap_of_other_class, is_pending
 from valkey_operator.core.observed import Announcement, Server
 from valkey_operator.core.routes import refusal
 from valkey_operator.core.times import parsed, stamp
@@ -35,6 +35,7 @@ _ORDER = (
     Reason.NODE_ADDRESS_UNKNOWN,
     Reason.WAITING_FOR_CLUSTER,
     Reason.ALLOCATING_PORTS,
+    Reason.DRAINING,
     Reason.WAITING_FOR_LOAD_BALANCER,
     Reason.ROUTE_NOT_ACCEPTED,
     Reason.WAITING_FOR_DNS,
@@ -110,6 +111,8 @@ def _unaddressed(observed: Observed, service: str, *, now: datetime) -> Missing:
     """That clients outside cannot begin at the Service over all shards."""
     live = observed.services.get(service)
     balanced = observed.cluster.spec.external_access.type is ExternalAccessType.LOAD_BALANCER
+    if balanced and (other := bootstrap_of_other_class(observed)) is not None:
+        return other
     if balanced and live is not None and is_pending(live):
         return awaited(observed, service, now=now)
     return Missing(Reason.ANNOUNCING, f"Service {service}, over all shards, has no address yet, or no pod serves behind it")

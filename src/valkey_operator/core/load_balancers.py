@@ -11,7 +11,7 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement, Balancing
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.service_parts import bootstrap_service, fixed_family, node_service, shard_service
+from valkey_operator.core.service_parts import bootstrap_service, fixed_family, keeps_class, node_service, shard_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +46,8 @@ def endpoints(observed: Observed) -> dict[NodeIndex, Announcement | Missing]:
 def _endpoint(observed: Observed, index: NodeIndex, wanted: Mapping[str, ExternalService]) -> Announcement | Missing:
     name = service_of(observed.cluster, index)
     service = observed.services.get(name)
+    if service is not None and keeps_class(wanted[name], service):
+        return _other_class(service, wanted, observed, index)
     port = _read_back(service, wanted[name], names.container_port(index))
     if service is None or service.deleting or port is None or service.type != "LoadBalancer":
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} has no port for node {index} yet")
@@ -67,11 +69,54 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     wanted = _of_cluster(observed) if one else _of_all_shards(observed)
     service = observed.services.get(wanted.name)
     port = _read_back(service, wanted, names.CLIENT_PORT)
-    if service is None or port is None or not service.ingress:
+    if service is None or port is None or not service.ingress or keeps_class(wanted, service):
         return ()
     host = hosts.bootstrap(cluster)
     listed = (host,) if host is not None else behind(observed, None)
     return tuple(f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address in listed)
+
+
+def bootstrap_of_other_class(observed: Observed) -> Missing | None:
+    """That the balancer over all shards is still one of another class; None where it is not."""
+    wanted = {service.name: service for service in services(observed)}
+    name = names.bootstrap_service(observed.cluster.name)
+    service = observed.services.get(name)
+    if service is None or name not in wanted or not keeps_class(wanted[name], service):
+        return None
+    return _other_class(service, wanted, observed)
+
+
+def _other_class(
+    service: Service, wanted: Mapping[str, ExternalService], observed: Observed, index: NodeIndex | None = None
+) -> Missing:
+    """That a Service is still a balancer of another class, and who waits for whom: a node that is announced through it for the user."""
+    has = _class(service.balancing.load_balancer_class or service.foreign_class)
+    asked = _class(wanted[service.name].balancing.load_balancer_class)
+    record = observed.records.get(index) if index is not None else None
+    told = record.announce if record is not None else None
+    if index is not None and told is not None and _is_through_other_class(told.port, index, wanted, observed):
+        return Missing(
+            Reason.SERVICE_CONFLICT,
+            f"Service {service.name} is a load balancer of {has}, not of {asked}, which Kubernetes does not change while its type is "
+            f"LoadBalancer, and clients are told node {index} at its address: set spec.externalAccess.type to NodePort and remove "
+            "loadBalancerClass, wait until status.externalAccess.drainingSince has come and gone, and set type to LoadBalancer again",
+        )
+    return Missing(
+        Reason.DRAINING,
+        f"Service {service.name} stays a load balancer of {has} for clients with old endpoints, and becomes one of {asked} "
+        "spec.externalAccess.drainSeconds after status.externalAccess.drainingSince",
+    )
+
+
+def _class(name: str | None) -> str:
+    return f"class {name}" if name is not None else "no class"
+
+
+def _is_through_other_class(number: int, index: NodeIndex, wanted: Mapping[str, ExternalService], observed: Observed) -> bool:
+    """Whether a node's announced port may be one of a balancer that has to go. One by the same number of a router counts too: nobody can tell."""
+    cluster = observed.cluster
+    kept = (service for name, service in observed.services.items() if name in wanted and keeps_class(wanted[name], service))
+    return any(_leads(cluster, service, index, number, kind="lb") for service in kept)
 
 
 def is_pending(service: Service) -> bool:
@@ -159,10 +204,11 @@ def _told(observed: Observed, index: NodeIndex | None, preferred: int) -> int | 
     return None if number < preferred or elsewhere else number
 
 
-def _leads(cluster: Cluster, service: Service, index: NodeIndex, number: int) -> bool:
-    """Whether a Service leads to just that node at that number."""
+def _leads(cluster: Cluster, service: Service, index: NodeIndex, number: int, *, kind: str = "") -> bool:
+    """Whether a Service leads to just that node at that number, by a port of any kind or of that one."""
     alone = service.name == names.node_service(cluster.name, index)
-    return any(port.port == number and (alone or port.target == names.container_port(index)) for port in service.ports)
+    there = (port for port in service.ports if port.port == number and kind in ("", ports.kind_of(port.name)))
+    return any(alone or port.target == names.container_port(index) for port in there)
 
 
 def _read_back(service: Service | None, wanted: ExternalService, target: str | int) -> int | None:

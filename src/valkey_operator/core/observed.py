@@ -127,7 +127,7 @@ class Ingress:
 
 @dataclass(frozen=True, slots=True)
 class Balancing:
-    """What a Service asks of a load balancer, as in a Service; None and empty: nothing."""
+    """What the operator asks of a load balancer, as in a Service; None and empty: nothing."""
 
     load_balancer_class: str | None = None
     source_ranges: tuple[str, ...] = ()
@@ -150,6 +150,8 @@ class Service:
     ingress: tuple[Ingress, ...] = ()
     """Of a load balancer: the addresses that it was given."""
     balancing: Balancing = field(default_factory=Balancing)
+    foreign_class: str | None = None
+    """The class of its load balancer that somebody else set, as some clouds do where none is asked for."""
     traffic_policy: str | None = None
     families: tuple[str, ...] = ()
     """`IPv4`, `IPv6`, in Kubernetes' order; the first never changes. Empty: not told."""

@@ -52,7 +52,7 @@ def outside(observed: Observed, topology: Topology, *, now: datetime) -> Outside
     drain = draining(observed, topology, found, leftovers, now=now)
     if drain is not None and drain.over(now):
         services = transition.services(observed, topology, drained=True)
-        routes = routes_now(observed, wanted, drained=True)
+        routes = routes_now(observed, wanted, drained=not services.other_class)
     missing = _lack(observed, topology, found, leftovers, drain, now=now)
     status = external_status(observed, topology, found, leftovers, ready=missing is None, drain=drain)
     return Outside(found, services, routes, drain, missing, status)

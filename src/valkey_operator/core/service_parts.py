@@ -96,6 +96,17 @@ def _as_told(service: ExternalService, cluster: Cluster, *, shard: int | None = 
     )
 
 
+def keeps_class(wanted: ExternalService, live: Service | None) -> bool:
+    """Whether a Service is a load balancer of another class than is wanted: Kubernetes keeps that until the Service is of another type.
+
+    Where no class is wanted one that a cloud set itself is as good as none.
+    """
+    if live is None or live.deleting or not live.type == wanted.type == "LoadBalancer":
+        return False
+    asked = wanted.balancing.load_balancer_class
+    return asked != live.balancing.load_balancer_class and (asked is None or asked != live.foreign_class)
+
+
 def fixed_family(cluster: Cluster, service: Service) -> Missing | None:
     """What to do about a Service whose first family is not wanted: Kubernetes keeps it as long as the Service lives. None where there is no need."""
     wanted = hosts.wanted_families(cluster)

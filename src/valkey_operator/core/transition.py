@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from valkey_operator.api.external_access import ExternalAccessType, LoadBalancerScope
 from valkey_operator.core import names
 from valkey_operator.core.exposure import exposure
+from valkey_operator.core.observed import Balancing
 from valkey_operator.core.port_steps import as_it_is, beside, step
+from valkey_operator.core.service_parts import keeps_class
 
 if TYPE_CHECKING:
     from valkey_operator.core.observed import AllocatedPort, Cluster, Observed, Service
@@ -29,7 +31,9 @@ class Services:
     ensured: tuple[ExternalService, ...]
     removed: tuple[Service, ...]
     leftovers: tuple[str, ...]
-    """`service`, `service:port` or `service:family` of what the present spec does not want."""
+    """`service`, `service:port`, `service:family` or `service:class` of what the present spec does not want."""
+    other_class: bool = False
+    """Whether some are load balancers of another class than is wanted. These go first: what nodes are announced at may be left over by name."""
 
 
 def wanted_services(observed: Observed) -> tuple[ExternalService, ...]:
@@ -40,27 +44,36 @@ def wanted_services(observed: Observed) -> tuple[ExternalService, ...]:
 
 
 def services(observed: Observed, topology: Topology, *, drained: bool) -> Services:
-    """The Services as they should be now; `drained`: whether old endpoints may go. One that is being deleted is left alone until it is gone."""
+    """The Services as they should be now; `drained`: whether old endpoints may go. One that is being deleted is left alone until it is gone.
+
+    So is a balancer of another class than is wanted until it is drained. While there are such ones nothing else goes.
+    """
     wanted = {service.name: service for service in wanted_services(observed)}
     live = {name: service for name, service in observed.services.items() if service.kind}
     unwanted = [service for name, service in sorted(live.items()) if name not in wanted]
+    other_class = [name for name, service in wanted.items() if keeps_class(service, live.get(name))]
+    narrow = drained and not other_class
     old = {name: _old_ports(service, live.get(name)) for name, service in wanted.items()}
     old_families = {name: _old_families(service, live.get(name)) for name, service in wanted.items()}
     return Services(
         ensured=tuple(
             replace(
-                _in_place(service, live.get(name), () if drained else old[name], observed, topology),
-                ip_families=_families(service, live.get(name), () if drained else old_families[name]),
+                _without_balancer(service, live[name])
+                if name in other_class
+                else _in_place(service, live.get(name), () if narrow else old[name], observed, topology),
+                ip_families=_families(service, live.get(name), () if narrow else old_families[name]),
             )
             for name, service in wanted.items()
-            if not (name in live and live[name].deleting)
+            if not (name in live and live[name].deleting) and (drained or name not in other_class)
         ),
-        removed=tuple(service for service in unwanted if drained and not service.deleting),
+        removed=tuple(service for service in unwanted if narrow and not service.deleting),
         leftovers=(
             *(service.name for service in unwanted),
             *(f"{name}:{port.name}" for name, listed in old.items() for port in listed),
             *(f"{name}:{family}" for name, listed in old_families.items() for family in listed),
+            *(f"{name}:class" for name in other_class),
         ),
+        other_class=bool(other_class),
     )
 
 
@@ -81,6 +94,21 @@ def _in_place(
     if live is None or in_the_end >= {port.name for port in changed.ports} or _WIDTH.index(live.type) <= _WIDTH.index(wanted.type):
         return changed
     return replace(changed, type=live.type, balancing=live.balancing, traffic_policy=live.traffic_policy)
+
+
+def _without_balancer(wanted: ExternalService, live: Service) -> ExternalService:
+    """A load balancer of another class as none, so that it can become one of the wanted class.
+
+    Its ports stay, with their node ports, at which nodes may be announced.
+    """
+    return replace(
+        wanted,
+        type="NodePort",
+        ports=tuple(as_it_is(port) for port in live.ports),
+        selector=live.selector,
+        balancing=Balancing(),
+        traffic_policy=live.traffic_policy,
+    )
 
 
 def _old_families(wanted: ExternalService, live: Service | None) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def test_everything_else_may_change(kubectl, stored, patch):
 CLASS = "example.com/internal"
 CLASS_STAYS = (
     "spec.externalAccess.loadBalancerClass: Invalid value: Kubernetes keeps the class of a load balancer for its life: set type to NodePort "
-    "first, and to LoadBalancer with the other class once the condition ExternalAccessReady says Ready again"
+    "and remove the class first, and set both anew once status.externalAccess.drainingSince has come and gone"
 )
 
 

@@ -170,7 +170,11 @@ def test_a_load_balancer_tells_what_it_was_given_and_what_was_asked_of_it():
         },
         "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.20"}, {"hostname": "balancer.example.com"}]}},
     }
-    view = views.service(obj).view
+    of_a_cloud = views.service(obj).view
+    assert (of_a_cloud.balancing.load_balancer_class, of_a_cloud.foreign_class) == (None, "example.com/balancer")
+    fields = {"manager": "valkey-operator", "operation": "Apply", "fieldsV1": {"f:spec": {"f:loadBalancerClass": {}}}}
+    view = views.service({**obj, "metadata": {**obj["metadata"], "managedFields": [fields]}}).view
+    assert view.foreign_class is None
     assert view.ingress == (Ingress(ip="192.0.2.20"), Ingress(hostname="balancer.example.com"))
     assert view.balancing == Balancing("example.com/balancer", ("203.0.113.0/24",), allocate_node_ports=False)
 

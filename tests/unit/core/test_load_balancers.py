@@ -7,7 +7,7 @@ from valkey_operator.api.status import Bootstrap, ExternalAccessStatus
 from valkey_operator.core import load_balancers
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import AllocatedPort, Announcement, Ingress
+from valkey_operator.core.observed import AllocatedPort, Announcement, Balancing, Ingress
 
 SHARD_PORTS = (AllocatedPort("lb-0", 6380, 30001), AllocatedPort("lb-1", 6381, 30002))
 SHARDS = tuple(balancer(f"orders-{shard}", *SHARD_PORTS, ip=f"198.51.100.{shard}") for shard in range(3))
@@ -192,3 +192,50 @@ def test_clients_begin_at_the_balancer_over_all_shards():
     hosted = observed({"type": "LoadBalancer", "bootstrapHost": "{name}.example.com"}, *SHARDS, BOOTSTRAP)
     assert load_balancers.bootstrap(hosted) == ("orders.example.com:6380",)
     assert load_balancers.bootstrap(observed({"type": "LoadBalancer"}, *SHARDS)) == ()
+
+
+OF_CLASS = tuple(replace(shard, balancing=Balancing(load_balancer_class="example.com/one")) for shard in SHARDS)
+OTHER_CLASS = {"type": "LoadBalancer", "loadBalancerClass": "example.com/other"}
+
+
+def first_of_class(access, *live, **more):
+    return load_balancers.endpoints(observed(access, *live, answering=False, **more))[NodeIndex(0, 0)]
+
+
+def test_a_balancer_of_another_class_has_no_endpoint_and_is_drained_first():
+    words = (
+        "Service orders-0 stays a load balancer of class example.com/one for clients with old endpoints, and becomes one of {} "
+        "spec.externalAccess.drainSeconds after status.externalAccess.drainingSince"
+    )
+    assert first_of_class(OTHER_CLASS, *OF_CLASS) == Missing("Draining", words.format("class example.com/other"))
+    assert first_of_class({"type": "LoadBalancer"}, *OF_CLASS) == Missing("Draining", words.format("no class"))
+    told = {NodeIndex(0, 0): Announcement("192.0.2.11", 31200, "192.0.2.11")}
+    assert first_of_class(OTHER_CLASS, *OF_CLASS, told=told) == Missing("Draining", words.format("class example.com/other"))
+
+
+def test_a_balancer_of_another_class_through_which_its_node_is_announced_is_the_users_to_give_up():
+    live = replace(OF_CLASS[0], ports=tuple(replace(port, target=f"valkey-0-{n}") for n, port in enumerate(SHARD_PORTS)))
+    told = {NodeIndex(0, 0): Announcement("198.51.100.0", 6380, "198.51.100.0")}
+    assert first_of_class(OTHER_CLASS, live, told=told) == Missing(
+        "ServiceConflict",
+        "Service orders-0 is a load balancer of class example.com/one, not of class example.com/other, which Kubernetes does not change "
+        "while its type is LoadBalancer, and clients are told node 0-0 at its address: set spec.externalAccess.type to NodePort and remove "
+        "loadBalancerClass, wait until status.externalAccess.drainingSince has come and gone, and set type to LoadBalancer again",
+    )
+
+
+def test_a_class_that_a_cloud_chose_is_as_good_as_none_and_as_that_one():
+    foreign = replace(SHARDS[0], foreign_class="example.com/other")
+    assert isinstance(first_of_class({"type": "LoadBalancer"}, foreign), Announcement)
+    assert isinstance(first_of_class(OTHER_CLASS, foreign), Announcement)
+    assert isinstance(first_of_class({**OTHER_CLASS, "loadBalancerClass": "example.com/one"}, foreign), Missing)
+
+
+def test_clients_do_not_begin_at_a_balancer_of_another_class():
+    live = replace(BOOTSTRAP, balancing=Balancing(load_balancer_class="example.com/one"))
+    seen = observed(OTHER_CLASS, live, answering=False)
+    assert load_balancers.bootstrap(seen) == ()
+    assert load_balancers.bootstrap_of_other_class(seen).reason == "Draining"
+    same = observed({**OTHER_CLASS, "loadBalancerClass": "example.com/one"}, live, answering=False)
+    assert load_balancers.bootstrap(same) == ("198.51.100.9:6380",)
+    assert load_balancers.bootstrap_of_other_class(same) is None

@@ -143,3 +143,28 @@ def test_nothing_is_left_over_of_a_settled_cluster():
     found = services({"type": "NodePort", "nodePort": {"startPort": 31200}}, *shards, bootstrap)
     assert found.leftovers == ()
     assert ports(named(found, "orders-1")) == [("np-0", 31201, "valkey-1-0", 31201), ("np-1", 31301, "valkey-1-1", 31301)]
+
+
+def test_a_balancer_of_another_class_is_left_alone_and_goes_alone_once_it_is_drained():
+    live = replace(
+        balancer("orders-0", AllocatedPort("lb-0", 6380, 30001, "valkey-0-0"), *NODE_PORTS, ip="198.51.100.1"),
+        balancing=Balancing(load_balancer_class="example.com/lb"),
+        selector={"valkey.io/shard-index": "0"},
+    )
+    other = service("orders-0-0", AllocatedPort("lb-0", 6380, 30005, "valkey-0-0"), kind="node")
+    access = {"type": "LoadBalancer", "loadBalancerClass": "example.com/other"}
+    before, after = services(access, live, other), services(access, live, other, drained=True)
+    assert "orders-0" not in {each.name for each in before.ensured}
+    assert before.leftovers == ("orders-0-0", "orders-0:np-0", "orders-0:np-1", "orders-0:class")
+    changed = named(after, "orders-0")
+    assert (changed.type, changed.balancing, changed.selector) == ("NodePort", Balancing(), {"valkey.io/shard-index": "0"})
+    assert ports(changed) == [
+        ("lb-0", 6380, "valkey-0-0", 30001),
+        ("np-0", 31200, "valkey-0-0", 31200),
+        ("np-1", 31300, "valkey-0-1", 31300),
+    ]
+    assert (before.removed, after.removed) == ((), ())
+    assert (before.other_class, services({"type": "LoadBalancer", "loadBalancerClass": "example.com/lb"}, live).other_class) == (
+        True,
+        False,
+    )
