@@ -9,6 +9,7 @@ from e2e.waiting import eventually
 
 LB = {"type": "LoadBalancer"}
 GIVE, ADDRESS, DELAY = (f"sandbox.valkey.io/{word}" for word in ("give", "address", "delay"))
+CLASS = "sandbox.valkey.io/balancer"
 POOL = "198.18.100."
 
 
@@ -208,6 +209,31 @@ def test_what_a_cloud_adds_to_a_service_stays(new_cluster):
     finally:
         cluster.api.patch(kinds.SERVICE, "web-0", cluster.namespace, {"metadata": {"finalizers": None}})
     cluster.wait_until_ready()
+
+
+def test_another_class_comes_by_way_of_node_ports_however_soon_it_is_wanted(new_cluster):
+    """§1: Kubernetes keeps the class of a balancer for its life, so the Services have to be something else in between; clients do not notice."""
+    cluster = new_cluster(external=LB | {"drainSeconds": 3})
+    cluster.wait_until_ready()
+    addresses = [address.split(":")[0] for address in cluster.pod_addresses()]
+    with (
+        programs.sampler(addresses, login=cluster.login()) as sampler,
+        programs.loads(prefix="class", login=cluster.login("default"), seeds=cluster.bootstrap(), fresh_every=None) as loads,
+    ):
+        cluster.external(type="NodePort")
+        cluster.wait_until_ready()
+        cluster.external(type="LoadBalancer", loadBalancerClass=CLASS)
+        cluster.wait_for("ExternalAccessReady", "False", reason="Draining", message=f"and becomes one of class {CLASS}")
+        cluster.wait_until_ready()
+        reports = [load.stop() for load in loads]
+        sampled = sampler.stop()
+    for report in reports:
+        assert report["failures"] == 0, report["complaints"]
+        assert report["lost"] == []
+    assert sampled["wrong"] == []
+    services = cluster.services().values()
+    assert {service["spec"].get("loadBalancerClass") for service in services} == {CLASS}
+    assert not cluster.events("ServiceError")
 
 
 def test_with_local_traffic_new_connections_follow_a_pod_that_moves(new_cluster, kubernetes):

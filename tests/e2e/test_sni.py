@@ -5,10 +5,12 @@ import random
 import signal
 import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from authorities import authority
+from e2e import api as kinds
 from e2e import envoy, programs
 from e2e.changing import change_under_load
 from e2e.operators import server_process
@@ -131,6 +133,35 @@ def test_a_shard_with_one_name_leads_to_its_primary_and_clients_follow_every_fai
     for report in reports:
         assert report["lost"] == []
         assert report["recovered"], report["complaints"]
+
+
+def test_an_operator_that_is_gone_in_the_middle_of_a_failover_sends_clients_away_when_it_is_back(
+    web, process, router, outside, api
+):
+    """It had moved the shard's Service, and clients of the old primary were still on it."""
+    process.start()
+    cluster = web(BY_SHARD)
+    router.lead(by_shard(cluster))
+    cluster.wait_until_ready()
+    cluster.make_first_nodes_primaries()
+    with programs.loads(prefix="load", login=cluster.login("default"), seeds=seeds(cluster), last_round=True, **outside) as loads:
+        for node in (1, 0, 1, 0):
+            cluster.ask(cluster.pod(0, node), "CLUSTER FAILOVER")
+            has_moved = partial(_leads_to, node=node)
+            api.until(kinds.SERVICE, cluster.namespace, has_moved, name="web-0", what=f"web-0 to lead to node {node}")
+            process.kill()
+            time.sleep(5)  # so long that nobody can take it for a failover of just now
+            process.start()
+            cluster.wait_until_ready()
+        reports = [load.stop() for load in loads]
+    for report in reports:
+        assert report["lost"] == []
+        assert report["recovered"], report["complaints"]
+
+
+def _leads_to(found, *, node):
+    """Whether a shard's Service leads to that node."""
+    return found and found[0]["spec"]["selector"].get("valkey.io/node-index") == str(node)
 
 
 def test_no_request_fails_while_the_type_and_the_names_change(web, router, outside):
