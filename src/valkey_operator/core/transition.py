@@ -13,12 +13,15 @@ from valkey_operator.api.external_access import ExternalAccessType, LoadBalancer
 from valkey_operator.core import names
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.port_steps import as_it_is, beside, step
+from valkey_operator.core.ports import kind_of
 
 if TYPE_CHECKING:
     from valkey_operator.core.observed import AllocatedPort, Cluster, Observed, Service
     from valkey_operator.core.plan import ExternalService
     from valkey_operator.core.topology import Topology
 
+_OF_ONE_NODE = ("np", "lb")
+"""The kinds of ports on a shard's Service that lead to one node each; the others lead to its primary."""
 _WIDTH = ("ClusterIP", "NodePort", "LoadBalancer")
 
 
@@ -117,7 +120,7 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
     before = {port.name: port.target for port in live.ports}
     ports = tuple(
         port
-        if isinstance(port.target, str)
+        if kind_of(port.name) in _OF_ONE_NODE
         else replace(port, target=names.container_port(primary) if primary is not None else before.get(port.name, port.target))
         for port in merged.ports
     )
