@@ -156,7 +156,8 @@ def _told(observed: Observed, index: NodeIndex | None, preferred: int) -> int | 
 def _leads(cluster: Cluster, service: Service, index: NodeIndex, number: int) -> bool:
     """Whether a Service leads to just that node at that number."""
     alone = service.name == names.node_service(cluster.name, index)
-    return any(port.port == number and (alone or port.target == names.container_port(index)) for port in service.ports)
+    ours = ports.without_others(service).ports
+    return any(port.port == number and (alone or port.target == names.container_port(index)) for port in ours)
 
 
 def _read_back(service: Service | None, wanted: ExternalService, target: str | int) -> int | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.core import names
 from valkey_operator.core.plan import ServicePort
+from valkey_operator.core.ports import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,7 +48,7 @@ def step(wanted: ExternalService, live: Service | None, observed: Observed) -> E
 
 def has_followed(live: Service, observed: Observed) -> bool:
     """Whether the EndpointSlices of a Service show the ports that it has now, as far as they lead to single pods."""
-    served = observed.served.get(live.name, frozenset())
+    served = {name for name in observed.served.get(live.name, frozenset()) if kind_of(name)}
     up = {names.container_port(index) for index, pod in observed.pods.items() if pod.ip and pod.running and not pod.deleting}
     if names.SERVING in live.selector:
         up &= {names.container_port(index) for index, pod in observed.pods.items() if pod.serving}

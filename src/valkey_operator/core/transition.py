@@ -1,7 +1,8 @@
 """Changing Services in place: old ports beside new ones and the wider type of both, until clients have forgotten the old endpoints.
 
 Services keep their names through every change of type, scope, port or template. What the present spec does not want any more is not a
-list that somebody keeps but what is there and not wanted; it goes `drainSeconds` after every server tells the new endpoints.
+list that somebody keeps but what is there and not wanted; it goes `drainSeconds` after every server tells the new endpoints. Ports that
+somebody else put on a Service are none of this: they stay as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from valkey_operator.api.external_access import ExternalAccessType, LoadBalancer
 from valkey_operator.core import names
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.port_steps import as_it_is, beside, step
-from valkey_operator.core.ports import kind_of
+from valkey_operator.core.ports import kind_of, taken_by_others, without_others
 
 if TYPE_CHECKING:
     from valkey_operator.core.observed import AllocatedPort, Cluster, Observed, Service
@@ -44,8 +45,8 @@ def wanted_services(observed: Observed) -> tuple[ExternalService, ...]:
 
 def services(observed: Observed, topology: Topology, *, drained: bool) -> Services:
     """The Services as they should be now; `drained`: whether old endpoints may go. One that is being deleted is left alone until it is gone."""
-    wanted = {service.name: service for service in wanted_services(observed)}
-    live = {name: service for name, service in observed.services.items() if service.kind}
+    wanted = {service.name: _beside_others(service, observed.services.get(service.name)) for service in wanted_services(observed)}
+    live = {name: without_others(service) for name, service in observed.services.items() if service.kind}
     unwanted = [service for name, service in sorted(live.items()) if name not in wanted]
     old = {name: _old_ports(service, live.get(name)) for name, service in wanted.items()}
     old_families = {name: _old_families(service, live.get(name)) for name, service in wanted.items()}
@@ -65,6 +66,16 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
             *(f"{name}:{family}" for name, listed in old_families.items() for family in listed),
         ),
     )
+
+
+def _beside_others(wanted: ExternalService, live: Service | None) -> ExternalService:
+    """A Service that takes no number from somebody else's port: a port that is wanted there stays as it is, or does not come."""
+    taken = taken_by_others(live)
+    if live is None or not taken:
+        return wanted
+    there = {port.name: as_it_is(port) for port in live.ports}
+    ports = (there.get(port.name) if port.port in taken else port for port in wanted.ports)
+    return replace(wanted, ports=tuple(port for port in ports if port is not None))
 
 
 def _old_ports(wanted: ExternalService, live: Service | None) -> tuple[AllocatedPort, ...]:

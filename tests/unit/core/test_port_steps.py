@@ -84,6 +84,12 @@ def test_a_number_that_gets_another_name_is_another_port():
     assert targets((moved,), LB_1) == {"sni-shard": (6380, "valkey-0-1", 30001)}
 
 
+def test_somebody_elses_ports_in_the_slices_are_not_waited_for():
+    now = service("orders-0", NP_0, NP_1)
+    seen = observed({"type": "NodePort"}, now, answering=False)
+    assert has_followed(now, replace(seen, served={"orders-0": frozenset({"np-0", "np-1", "mine"})}))
+
+
 def test_a_new_port_waits_for_the_number_of_one_that_is_kept():
     new = ServicePort("sni-shard", 6380, 6379)
     held, free = ServicePort("lb-0", 6380, "valkey-0-0"), ServicePort("lb-1", 6381, "valkey-0-1")

@@ -134,6 +134,32 @@ def test_a_shards_port_that_only_old_endpoints_need_follows_the_primary_too():
     assert after_a_failover({"type": "NodePort"}, led) == [{"sni-shard": "valkey-0-1", "np-0": "valkey-0-0", "np-1": "valkey-0-1"}]
 
 
+MINE = AllocatedPort("mine", 7777, None, "valkey-0-0")
+
+
+def test_somebody_elses_port_is_neither_ours_nor_left_over():
+    foreign = replace(SHARD, ports=(*NODE_PORTS, MINE))
+    assert services({"type": "NodePort"}, foreign) == services({"type": "NodePort"}, SHARD)
+    assert services({"type": "NodePort"}, foreign).leftovers == ()
+    assert services({"type": "LoadBalancer"}, foreign) == services({"type": "LoadBalancer"}, SHARD)
+
+
+def test_somebody_elses_port_keeps_no_type_and_no_selector():
+    live = replace(SHARD, type="LoadBalancer", ports=(AllocatedPort("sni-shard", 6380, None, "valkey-0-0"), MINE))
+    found = named(services(BY_SHARD, live, drained=True), "orders-0")
+    assert (found.type, found.selector) == ("ClusterIP", {"valkey.io/shard-index": "0", "valkey.io/node-index": "0"})
+    assert ports(found) == [("sni-shard", 6380, 6379, None)]
+
+
+def test_a_number_that_somebody_elses_port_has_is_not_taken_from_it():
+    live = service("orders-0-0", AllocatedPort("sni-0", 6380, None, 6379), MINE, kind="node", type_="ClusterIP")
+    access = {"type": "Ingress", "advertisedHost": "{shard}-{node}.example.com", "advertisedPort": 7777}
+    assert ports(named(services(access, live), "orders-0-0")) == [("sni-0", 6380, 6379, None)]
+    pinned = AllocatedPort("np-0", 6379, 7777, "valkey-0-0")
+    live = replace(SHARD, ports=(pinned, NODE_PORTS[1], MINE))
+    assert ports(named(services({"type": "NodePort"}, live), "orders-0"))[0] == ("np-0", 6379, "valkey-0-0", 7777)
+
+
 def test_while_the_primary_is_unknown_a_shards_port_leads_where_it_led():
     live = replace(SHARD, ports=(*NODE_PORTS, AllocatedPort("sni-shard", 6380, None, "valkey-0-1")))
     seen = observed({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, live)
