@@ -8,7 +8,7 @@ from scenario.story import NODE_PORT, NODES, OFF, formed, reached
 from scenario.test_enabling import OUTSIDE, PREFERRED
 from valkey_operator.api.conditions import ConditionType, State
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import Ingress
+from valkey_operator.core.observed import AllocatedPort, Ingress
 from valkey_operator.core.times import stamp
 
 BALANCED = {"enabled": True, "type": "LoadBalancer", "drainSeconds": 3}
@@ -186,6 +186,26 @@ def test_another_port_stands_beside_the_old_one_until_nobody_holds_that():
     story.settle()
     assert story.told()[FIRST][1] == 7000
     assert sorted(ports(story)["orders-0"].values()) == [7000, 7001]
+    story.assert_at_rest()
+
+
+@pytest.mark.parametrize("target", [6379, "valkey-0-0"])
+def test_a_port_that_somebody_else_put_on_a_service_is_left_alone_and_keeps_nothing_from_ending(target):
+    story = reached()
+    mine = AllocatedPort("mine", 7777, None, target)
+    story.services.meddle("orders-0", mine)
+    story.run(1)
+    story.assert_at_rest()
+    story.access(**BALANCED)
+    story.settle()
+    assert story.external.draining_since is None
+    assert numbers(story)["orders-0"] == [6380, 6381]
+    story.access(**NODE_PORT, drainSeconds=3)
+    story.settle()
+    assert story.external.draining_since is None
+    assert story.services.live["orders-0"].view().type == "NodePort"
+    assert story.services.live["orders-0"].others == (mine,)
+    story.witness.assert_announced()
     story.assert_at_rest()
 
 

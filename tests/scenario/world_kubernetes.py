@@ -106,7 +106,7 @@ class Kubernetes:
             pods=self.pods.view(),
             files=frozenset(self.files),
             services=services,
-            served={name: live.sliced for name, live in self.services.live.items()},
+            served={name: live.sliced | {port.name for port in live.others} for name, live in self.services.live.items()},
             machines=dict(self.pods.machines),
             passwords=self.passwords,
             acl=acl.acl if isinstance(acl, plan.AclSecret) else None,

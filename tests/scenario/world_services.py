@@ -47,6 +47,8 @@ class LiveService:
     """Pods, by the names of their container ports, whose slice is being rewritten for another pod."""
     ingress: tuple[Ingress, ...] = ()
     families: tuple[str, ...] = ("IPv4",)
+    others: tuple[AllocatedPort, ...] = ()
+    """Ports that somebody else put on it, under a field manager of his own: no write of the operator takes them away."""
 
     def view(self) -> Service:
         """What the operator sees of it."""
@@ -57,8 +59,9 @@ class LiveService:
             type=self.wanted.type,
             created=self.created,
             deleting=self.deleting,
-            ports=tuple(
-                AllocatedPort(port.name, port.port, self.node_ports.get(port.name), port.target) for port in self.wanted.ports
+            ports=(
+                *(AllocatedPort(port.name, port.port, self.node_ports.get(port.name), port.target) for port in self.wanted.ports),
+                *(port for port in self.others if port.name not in {wanted.name for wanted in self.wanted.ports}),
             ),
             selector=self.wanted.selector,
             ingress=self.ingress,
@@ -122,6 +125,11 @@ class Services:
         self.timeline.between(*SLICES, self._slice, live)
         self._balance(live)
         return True
+
+    def meddle(self, name: str, *ports: AllocatedPort) -> None:
+        """Somebody puts ports of his own on a Service."""
+        self.live[name].others = ports
+        self.changed()
 
     def _slice(self, live: LiveService) -> None:
         """The slices follow: when the ports of several pods change at once, one of the pods is without a slice for a while."""

@@ -207,7 +207,8 @@ def _told(observed: Observed, index: NodeIndex | None, preferred: int) -> int | 
 def _leads(cluster: Cluster, service: Service, index: NodeIndex, number: int, *, kind: str = "") -> bool:
     """Whether a Service leads to just that node at that number, by a port of any kind or of that one."""
     alone = service.name == names.node_service(cluster.name, index)
-    there = (port for port in service.ports if port.port == number and kind in ("", ports.kind_of(port.name)))
+    ours = ports.without_others(service).ports
+    there = (port for port in ours if port.port == number and kind in ("", ports.kind_of(port.name)))
     return any(alone or port.target == names.container_port(index) for port in there)
 
 

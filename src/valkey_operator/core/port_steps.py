@@ -4,6 +4,9 @@ Kubernetes keeps an EndpointSlice per set of ports. So each pod of a Service who
 the sets of several pods change in one write these slices are rewritten one after the other, any of them for any pod. For a moment one pod then
 has no slice, so nobody has its ports, those that stay included: seen for 2–17 ms in half of all such changes, and a kube-proxy that looks just
 then refuses connections until it looks again. The slice of a single pod is rewritten as a whole: no port is ever without its pod.
+
+A port that leads to another pod than before, as a shard's does after a failover, concerns two pods. It moves in one write of its own: taken from
+one pod in a step and given to the other in the next it would lead nowhere for longer than two slices take.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.core import names
 from valkey_operator.core.plan import ServicePort
+from valkey_operator.core.ports import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,9 +26,15 @@ if TYPE_CHECKING:
 
 
 def step(wanted: ExternalService, live: Service | None, observed: Observed) -> ExternalService:
-    """The Service with the ports of the next pod changed, once Kubernetes has followed the change before; as wanted where just one changes."""
+    """The Service with the ports moved that lead elsewhere; where none does, with those of the next pod changed, once Kubernetes has followed.
+
+    As wanted where the ports of just one pod change.
+    """
     if live is None:
         return wanted
+    moved = _moved(wanted.ports, live.ports)
+    if moved:
+        return replace(wanted, ports=moved)
     changing = _changing(wanted.ports, live.ports)
     followed = has_followed(live, observed)
     if not changing or (followed and len(changing) == 1):
@@ -38,7 +48,7 @@ def step(wanted: ExternalService, live: Service | None, observed: Observed) -> E
 
 def has_followed(live: Service, observed: Observed) -> bool:
     """Whether the EndpointSlices of a Service show the ports that it has now, as far as they lead to single pods."""
-    served = observed.served.get(live.name, frozenset())
+    served = {name for name in observed.served.get(live.name, frozenset()) if kind_of(name)}
     up = {names.container_port(index) for index, pod in observed.pods.items() if pod.ip and pod.running and not pod.deleting}
     if names.SERVING in live.selector:
         up &= {names.container_port(index) for index, pod in observed.pods.items() if pod.serving}
@@ -55,6 +65,18 @@ def beside(new: Iterable[ServicePort], kept: Iterable[ServicePort]) -> tuple[Ser
 def as_it_is(port: AllocatedPort) -> ServicePort:
     """A port that stays as it is."""
     return ServicePort(port.name, port.port, port.target, node_port=port.node_port)
+
+
+def _moved(wanted: Iterable[ServicePort], live: Sequence[AllocatedPort]) -> tuple[ServicePort, ...]:
+    """The ports that a Service has, those that stay as they should be; empty where none of them leads elsewhere than it should.
+
+    One whose name or number changes as well is another port: who has been told of it may still need what it was.
+    """
+    staying = {(port.name, port.port): port for port in wanted}
+    now = tuple((port, staying.get((port.name, port.port))) for port in live)
+    if all(stays is None or stays.target == port.target for port, stays in now):
+        return ()
+    return tuple(stays or as_it_is(port) for port, stays in now)
 
 
 def _changing(wanted: Iterable[ServicePort], live: Iterable[AllocatedPort]) -> Sequence[str]:

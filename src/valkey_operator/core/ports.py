@@ -1,8 +1,12 @@
-"""Port numbers of Services: what is allocated stays, what is new takes the number that it prefers, or the lowest free one."""
+"""Port numbers of Services: what is allocated stays, what is new takes the number that it prefers, or the lowest free one.
+
+Somebody else may put ports of his own on a Service. Their numbers are taken, and that is all that they are.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +21,16 @@ def kind_of(name: str) -> str:
     """Of which kind of external access a Service's port is: np, lb, sni, tcp; empty for none."""
     match = _NAME.fullmatch(name)
     return match["kind"] if match else ""
+
+
+def without_others(service: Service) -> Service:
+    """A Service with its ports for external access alone."""
+    return replace(service, ports=tuple(port for port in service.ports if kind_of(port.name)))
+
+
+def taken_by_others(service: Service | None) -> set[int]:
+    """The numbers of the ports that somebody else put on a Service."""
+    return {port.port for port in service.ports if not kind_of(port.name)} if service is not None else set()
 
 
 def settled(live: Service | None, name: str, *, preferred: int, taken: set[int], told: int | None = None) -> tuple[str, int]:

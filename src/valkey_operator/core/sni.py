@@ -63,6 +63,12 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
     found = next((port for port in service.ports if port.port == number), None) if service is not None else None
     if service is None or service.deleting or found is None:
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} does not have port {number} yet")
+    if number in ports.taken_by_others(service):
+        return Missing(
+            Reason.SERVICE_CONFLICT,
+            f"port {number} of Service {name} is {found.name}, which somebody else put there: remove it, or set another "
+            "spec.externalAccess.advertisedPort",
+        )
     if not by_node(cluster) and ports.kind_of(found.name) != "sni":
         return Missing(
             Reason.ALLOCATING_PORTS,
@@ -80,7 +86,9 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
     cluster, name = observed.cluster, names.bootstrap_service(observed.cluster.name)
     number = _numbers(observed).get(name, cluster.spec.external_access.port)
     service = observed.services.get(name)
-    if service is None or not any(port.port == number and port.target == names.CLIENT_PORT for port in service.ports):
+    if service is None or not any(
+        port.port == number and port.target == names.CLIENT_PORT for port in ports.without_others(service).ports
+    ):
         return ()
     host = hosts.bootstrap(cluster)
     if cluster.spec.external_access.by_port:

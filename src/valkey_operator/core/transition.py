@@ -1,7 +1,8 @@
 """Changing Services in place: old ports beside new ones and the wider type of both, until clients have forgotten the old endpoints.
 
 Services keep their names through every change of type, scope, port or template. What the present spec does not want any more is not a
-list that somebody keeps but what is there and not wanted; it goes `drainSeconds` after every server tells the new endpoints.
+list that somebody keeps but what is there and not wanted; it goes `drainSeconds` after every server tells the new endpoints. Ports that
+somebody else put on a Service are none of this: they stay as they are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from valkey_operator.core import names
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.observed import Balancing
 from valkey_operator.core.port_steps import as_it_is, beside, step
+from valkey_operator.core.ports import kind_of, taken_by_others, without_others
 from valkey_operator.core.service_parts import keeps_class
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from valkey_operator.core.plan import ExternalService
     from valkey_operator.core.topology import Topology
 
+_OF_ONE_NODE = ("np", "lb")
+"""The kinds of ports on a shard's Service that lead to one node each; the others lead to its primary."""
 _WIDTH = ("ClusterIP", "NodePort", "LoadBalancer")
 
 
@@ -48,8 +52,8 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
 
     So is a balancer of another class than is wanted until it is drained. While there are such ones nothing else goes.
     """
-    wanted = {service.name: service for service in wanted_services(observed)}
-    live = {name: service for name, service in observed.services.items() if service.kind}
+    wanted = {service.name: _beside_others(service, observed.services.get(service.name)) for service in wanted_services(observed)}
+    live = {name: without_others(service) for name, service in observed.services.items() if service.kind}
     unwanted = [service for name, service in sorted(live.items()) if name not in wanted]
     other_class = [name for name, service in wanted.items() if keeps_class(service, live.get(name))]
     narrow = drained and not other_class
@@ -75,6 +79,16 @@ def services(observed: Observed, topology: Topology, *, drained: bool) -> Servic
         ),
         other_class=bool(other_class),
     )
+
+
+def _beside_others(wanted: ExternalService, live: Service | None) -> ExternalService:
+    """A Service that takes no number from somebody else's port: a port that is wanted there stays as it is, or does not come."""
+    taken = taken_by_others(live)
+    if live is None or not taken:
+        return wanted
+    there = {port.name: as_it_is(port) for port in live.ports}
+    ports = (there.get(port.name) if port.port in taken else port for port in wanted.ports)
+    return replace(wanted, ports=tuple(port for port in ports if port is not None))
 
 
 def _old_ports(wanted: ExternalService, live: Service | None) -> tuple[AllocatedPort, ...]:
@@ -145,7 +159,7 @@ def _with_old(wanted: ExternalService, live: Service | None, old: tuple[Allocate
     before = {port.name: port.target for port in live.ports}
     ports = tuple(
         port
-        if isinstance(port.target, str)
+        if kind_of(port.name) in _OF_ONE_NODE
         else replace(port, target=names.container_port(primary) if primary is not None else before.get(port.name, port.target))
         for port in merged.ports
     )

@@ -104,6 +104,8 @@ def test_a_port_that_another_service_has_does_not_come_back():
     of_shard = balancer("orders-1", *(replace(port, target=f"valkey-1-{n}") for n, port in enumerate(SHARD_PORTS)))
     assert numbers(of_shard, told=told, loadBalancerScope="Node")["orders-1-1"] == {"lb-1": 6380}
     of_node = service("orders-1-0", AllocatedPort("tcp-1-0", 6385, None, 6379), kind="node", type_="ClusterIP")
+    foreign = balancer("orders-1-0", AllocatedPort("mine", 6381, None), kind="node")
+    assert numbers(foreign, told={NodeIndex(1, 0): 6381})["orders-1"] == {"lb-0-p6380": 6381, "lb-1-p6381": 6382}
     assert numbers(of_node, told={NodeIndex(1, 0): 6385})["orders-1"] == {"lb-0": 6380, "lb-1": 6381}
 
 

@@ -51,3 +51,11 @@ def test_a_settled_port_is_settled(preferred, taken):
     name, number = ports.settled(None, "lb-0", preferred=preferred, taken=taken)
     live = service("orders-0", AllocatedPort(name, number, None))
     assert ports.settled(live, "lb-0", preferred=preferred, taken=taken) == (name, number)
+
+
+def test_ports_of_somebody_else_are_told_from_ours():
+    np = AllocatedPort("np-0", 31200, 31200)
+    live = service("orders-0", np, AllocatedPort("mine", 7777, None))
+    assert ports.without_others(live).ports == (np,)
+    assert ports.taken_by_others(live) == {7777}
+    assert ports.taken_by_others(None) == set()

@@ -83,6 +83,19 @@ def test_a_port_that_leads_there_already_serves_whatever_it_was_made_for():
     assert sni.bootstrap(observed(hosted, balancer)) == ("orders.example.com:6380",)
 
 
+def test_a_port_of_somebody_else_is_no_endpoint():
+    mine = AllocatedPort("mine", 7777, None, 6379)
+    access = {**BY_NODE, "advertisedPort": 7777}
+    node = service("orders-1-1", AllocatedPort("sni-1", 6380, None, 6379), mine, kind="node", type_="ClusterIP")
+    endpoint = sni.endpoints(observed(access, node))[NodeIndex(1, 1)]
+    assert (endpoint.reason, endpoint.message) == (
+        "ServiceConflict",
+        "port 7777 of Service orders-1-1 is mine, which somebody else put there: remove it, or set another spec.externalAccess.advertisedPort",
+    )
+    everywhere = service("orders", AllocatedPort("sni-bootstrap", 6380, None, 6379), mine, kind="bootstrap", type_="ClusterIP")
+    assert sni.bootstrap(observed({**access, "bootstrapHost": "orders.example.com"}, everywhere)) == ()
+
+
 def test_a_shards_port_that_leads_to_one_node_is_not_the_shards_endpoint():
     live = service("orders-1", AllocatedPort("lb-0", 6380, 30001, "valkey-1-0"), type_="LoadBalancer")
     endpoint = sni.endpoints(observed(BY_SHARD, live))[NodeIndex(1, 1)]

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
-from unit.core.edits import silent
+from unit.core.edits import promoted, silent
 from unit.core.given import NODES, balancer, observed, service
 from valkey_operator.core import transition
+from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import AllocatedPort, Balancing
 from valkey_operator.core.topology import Topology
 
@@ -82,6 +83,81 @@ def test_a_shards_service_leads_to_its_primary_by_port_while_ports_of_single_nod
     last = at_last({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, SHARD, drained=True)
     assert last.selector == {"valkey.io/shard-index": "0", "valkey.io/node-index": "0"}
     assert ports(last) == [("sni-shard", 6380, 6379, None)]
+
+
+BY_SHARD = {"type": "Ingress", "advertisedHost": "{shard}.example.com"}
+
+
+def after_a_failover(access, live, *, drained=False):
+    """Where the shard's port leads, step by step, once node 1 is its primary."""
+    steps = []
+    while True:
+        seen = promoted(observed(access, live), NodeIndex(0, 1), over=NodeIndex(0, 0))
+        found = named(transition.services(seen, Topology.of(seen), drained=drained), live.name)
+        live = replace(
+            live,
+            type=found.type,
+            selector=found.selector,
+            ports=tuple(AllocatedPort(port.name, port.port, port.node_port, port.target) for port in found.ports),
+        )
+        steps.append({port.name: port.target for port in found.ports})
+        if steps[-2:-1] == steps[-1:]:
+            return steps[:-1]
+
+
+def test_after_a_failover_a_shards_port_moves_to_the_new_primary_and_is_never_away():
+    led = replace(SHARD, ports=(AllocatedPort("sni-shard", 6380, None, "valkey-0-0"), *NODE_PORTS))
+    there = {"sni-shard": "valkey-0-1", "np-0": "valkey-0-0", "np-1": "valkey-0-1"}
+    assert after_a_failover(BY_SHARD, led) == [there]
+    assert after_a_failover(BY_SHARD, led, drained=True) == [
+        there,
+        {"sni-shard": "valkey-0-1", "np-1": "valkey-0-1"},
+        {"sni-shard": "valkey-0-1"},
+        {"sni-shard": 6379},
+    ]
+
+
+def test_a_shards_port_is_never_away_while_ports_of_nodes_come_beside_it():
+    live = replace(
+        SHARD,
+        type="ClusterIP",
+        selector={"valkey.io/shard-index": "0", "valkey.io/node-index": "1"},
+        ports=(AllocatedPort("sni-shard", 6380, None, 6379),),
+    )
+    steps = after_a_failover({"type": "NodePort"}, live)
+    assert [each["sni-shard"] for each in steps] == ["valkey-0-1"] * 3
+    assert steps[-1].keys() == {"sni-shard", "np-0", "np-1"}
+
+
+def test_a_shards_port_that_only_old_endpoints_need_follows_the_primary_too():
+    led = replace(SHARD, ports=(*NODE_PORTS, AllocatedPort("sni-shard", 6380, None, "valkey-0-0")))
+    assert after_a_failover({"type": "NodePort"}, led) == [{"sni-shard": "valkey-0-1", "np-0": "valkey-0-0", "np-1": "valkey-0-1"}]
+
+
+MINE = AllocatedPort("mine", 7777, None, "valkey-0-0")
+
+
+def test_somebody_elses_port_is_neither_ours_nor_left_over():
+    foreign = replace(SHARD, ports=(*NODE_PORTS, MINE))
+    assert services({"type": "NodePort"}, foreign) == services({"type": "NodePort"}, SHARD)
+    assert services({"type": "NodePort"}, foreign).leftovers == ()
+    assert services({"type": "LoadBalancer"}, foreign) == services({"type": "LoadBalancer"}, SHARD)
+
+
+def test_somebody_elses_port_keeps_no_type_and_no_selector():
+    live = replace(SHARD, type="LoadBalancer", ports=(AllocatedPort("sni-shard", 6380, None, "valkey-0-0"), MINE))
+    found = named(services(BY_SHARD, live, drained=True), "orders-0")
+    assert (found.type, found.selector) == ("ClusterIP", {"valkey.io/shard-index": "0", "valkey.io/node-index": "0"})
+    assert ports(found) == [("sni-shard", 6380, 6379, None)]
+
+
+def test_a_number_that_somebody_elses_port_has_is_not_taken_from_it():
+    live = service("orders-0-0", AllocatedPort("sni-0", 6380, None, 6379), MINE, kind="node", type_="ClusterIP")
+    access = {"type": "Ingress", "advertisedHost": "{shard}-{node}.example.com", "advertisedPort": 7777}
+    assert ports(named(services(access, live), "orders-0-0")) == [("sni-0", 6380, 6379, None)]
+    pinned = AllocatedPort("np-0", 6379, 7777, "valkey-0-0")
+    live = replace(SHARD, ports=(pinned, NODE_PORTS[1], MINE))
+    assert ports(named(services({"type": "NodePort"}, live), "orders-0"))[0] == ("np-0", 6379, "valkey-0-0", 7777)
 
 
 def test_while_the_primary_is_unknown_a_shards_port_leads_where_it_led():
