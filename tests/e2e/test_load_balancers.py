@@ -211,6 +211,41 @@ def test_what_a_cloud_adds_to_a_service_stays(new_cluster):
     cluster.wait_until_ready()
 
 
+def test_what_is_for_balancers_alone_comes_and_goes_with_the_type(new_cluster):
+    """§5, against the API server's own rules for fields of types; and the bus is on none of them."""
+    fields = {
+        "loadBalancerScope": "Node",
+        "loadBalancerClass": CLASS,
+        "loadBalancerSourceRanges": ["198.18.0.0/15", "10.0.0.0/8"],
+        "allocateLoadBalancerNodePorts": False,
+        "externalTrafficPolicy": "Local",
+    }
+    cluster = new_cluster(shards=1, external={"drainSeconds": 0})
+    cluster.wait_until_ready()
+    for _ in range(2):
+        cluster.external(type="LoadBalancer", **fields)
+        cluster.wait_until_ready()
+        cluster.wait_until_drained()
+        made = cluster.services()
+        assert sorted(made) == ["web", "web-0-0", "web-0-1"]
+        for service in made.values():
+            spec = service["spec"]
+            assert {name: spec[name] for name in fields if name in spec} == {
+                name: value for name, value in fields.items() if name != "loadBalancerScope"
+            }
+            assert "nodePort" not in spec["ports"][0]
+        cluster.external(type="NodePort", **dict.fromkeys(fields))
+        cluster.wait_until_ready()
+        cluster.wait_until_drained()
+        made = cluster.services()
+        assert sorted(made) == ["web", "web-0"]
+        assert all(not (fields.keys() & service["spec"].keys() - {"externalTrafficPolicy"}) for service in made.values())
+        assert {service["spec"]["externalTrafficPolicy"] for service in made.values()} == {"Cluster"}
+    assert not cluster.events("ServiceError")
+    ports = [port for service in cluster.services().values() for port in service["spec"]["ports"]]
+    assert 16379 not in {port[field] for port in ports for field in ("port", "targetPort")}
+
+
 def test_another_class_comes_by_way_of_node_ports_however_soon_it_is_wanted(new_cluster):
     """§1: Kubernetes keeps the class of a balancer for its life, so the Services have to be something else in between; clients do not notice."""
     cluster = new_cluster(external=LB | {"drainSeconds": 3})

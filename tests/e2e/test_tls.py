@@ -242,16 +242,22 @@ def test_a_certificate_that_expires_is_warned_of_and_replaced_live_even_when_it_
     assert cluster.pod_identities() == identities
 
 
-def test_who_sets_a_servers_certificate_by_hand_is_overruled(new_cluster, api, trust, names):
+def test_who_sets_a_servers_certificate_or_port_by_hand_is_overruled(new_cluster, api, trust, names):
     pair = A.issue(*names)
     put(api, new_cluster.namespace, pair.secret(A))
-    cluster = new_cluster(trust=trust, tls=TLS, shards=1)
-    cluster.wait_until_ready(outside=False)
+    cluster = new_cluster(trust=trust, tls=TLS, shards=1, external=NAMED)
+    cluster.wait_until_ready()
     pod = cluster.pod(0, 0)
     wanted = cluster.ask(pod, "CONFIG", "GET", "tls-ca-cert-file")
     by_hand = "/etc/valkey/tls/../tls/" + wanted[1].rpartition("/")[2]
     cluster.ask(pod, "CONFIG", "SET", "tls-ca-cert-file", by_hand)
     eventually(lambda: cluster.ask(pod, "CONFIG", "GET", "tls-ca-cert-file") == wanted, what="the file to be set again", timeout=40)
+
+    port = ("CONFIG", "GET", "cluster-announce-client-tls-port")
+    wanted = cluster.ask(pod, *port)
+    assert wanted[1] == str(cluster.endpoints()[0, 0]["port"])
+    cluster.ask(pod, "CONFIG", "SET", port[-1], "1")
+    eventually(lambda: cluster.ask(pod, *port) == wanted, what="the port to be set again", timeout=40)
 
 
 def test_a_cluster_with_tls_rests_like_any_other_and_a_restart_of_the_operator_writes_nothing(
