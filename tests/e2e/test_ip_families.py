@@ -90,9 +90,6 @@ def test_node_ports_of_both_families_reach_every_server_by_either(new_cluster):
     assert len(by_address) == 12
     assert programs.node_ids(list(by_address), login=cluster.login()) == by_address
 
-    cluster.ask(cluster.pod(0, 0), "CONFIG", "SET", "cluster-announce-client-ipv6", "2001:2::99")
-    wait_until_announced(cluster, lambda made: of_machines(made, ipv6=True), timeout=40)
-
 
 def test_a_family_is_added_and_taken_away_under_load_and_no_request_fails(new_cluster):
     """Story 8: ports stay, no pod is restarted, and the Services lose a family only when clients have forgotten it."""

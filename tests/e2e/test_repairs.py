@@ -30,12 +30,17 @@ def test_an_announcement_that_somebody_changed_is_repaired_and_counted(steady, o
 
 def test_the_preferred_endpoint_type_and_a_cleared_host_are_repaired(new_cluster):
     """A small cluster, since one server is looked at a time: the type of one is nothing that others would know of."""
-    cluster = new_cluster(shards=1, replicas=0, external={})
+    cluster = new_cluster(shards=1, replicas=0, external={"ipFamilies": ["IPv4", "IPv6"]})
     cluster.wait_until_ready()
     (pod,) = cluster.pods()
     before = announced(cluster, pod)
+    changed = {
+        "cluster-preferred-endpoint-type": "ip",
+        "cluster-announce-hostname": "",
+        "cluster-announce-client-ipv6": "2001:2::99",
+    }
 
-    cluster.ask(pod, "CONFIG SET", "cluster-preferred-endpoint-type", "ip", "cluster-announce-hostname", "")
+    cluster.ask(pod, "CONFIG SET", *(word for pair in changed.items() for word in pair))
 
     def is_repaired():
         return (
