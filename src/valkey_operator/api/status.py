@@ -147,6 +147,12 @@ class ClusterStatus(Model):
         except ValidationError:
             return cls()
 
+    @property
+    def begins_at(self) -> tuple[str, ...]:
+        """Where clients outside begin (`host:port`); empty while that is not told."""
+        bootstrap = self.external_access.bootstrap if self.external_access is not None else None
+        return bootstrap.addresses if bootstrap is not None else ()
+
     def condition(self, type_: ConditionType) -> Condition | None:
         """The condition of that type, if it was ever told."""
         return next((condition for condition in self.conditions if condition.type == type_), None)

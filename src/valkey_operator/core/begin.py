@@ -25,8 +25,7 @@ def addresses(observed: Observed) -> tuple[str, ...]:
     What was told last stays while there is no Service for it, since its number is known from nowhere else, and where the bootstrap host is
     the same while nothing leads there.
     """
-    cluster, told = observed.cluster, observed.cluster.status.external_access
-    last = told.bootstrap.addresses if told is not None and told.bootstrap is not None else ()
+    cluster, last = observed.cluster, observed.cluster.status.begins_at
     if last and names.bootstrap_service(cluster.name) not in observed.services:
         return last
     if obstacle(observed) is not None:
@@ -70,8 +69,7 @@ def _hosts(observed: Observed) -> dict[NodeIndex, str]:
     if cluster.spec.external_access.advertised_host is None:
         found = exposure(cluster).endpoints(observed)
         return {index: endpoint.host for index, endpoint in found.items() if isinstance(endpoint, Announcement)}
-    indexes = names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas)
-    return {index: host for index in indexes if (host := hosts.advertised(cluster, index)) is not None}
+    return hosts.of_nodes(cluster)
 
 
 def _shared(observed: Observed, host: str) -> Missing | None:

@@ -62,7 +62,4 @@ def contends(cluster: Cluster) -> bool:
 
 def _begin(cluster: Cluster) -> frozenset[str]:
     """Where its clients begin by the status, if they do at a host that its user chose."""
-    told = cluster.status.external_access
-    if cluster.spec.external_access.bootstrap_host is None or told is None or told.bootstrap is None:
-        return frozenset()
-    return frozenset(told.bootstrap.addresses)
+    return frozenset(cluster.status.begins_at if cluster.spec.external_access.bootstrap_host is not None else ())

@@ -70,6 +70,12 @@ def advertised(cluster: Cluster, index: NodeIndex) -> str | None:
     return template.render(host, name=cluster.name, namespace=cluster.namespace, shard=index.shard, node=index.node)
 
 
+def of_nodes(cluster: Cluster) -> dict[NodeIndex, str]:
+    """The rendered `advertisedHost` of each node; none where the user left the hosts to the operator."""
+    indexes = names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas)
+    return {index: host for index in indexes if (host := advertised(cluster, index)) is not None}
+
+
 def bootstrap(cluster: Cluster) -> str | None:
     """The rendered `bootstrapHost`; None where there is none."""
     host = cluster.spec.external_access.bootstrap_host
@@ -86,11 +92,10 @@ def no_name(field: str, host: str, whose: str = "") -> Missing | None:
 
 def chosen(cluster: Cluster) -> tuple[str, ...]:
     """Every host outside that the user chose: each node's, and that of all shards; none while external access is off."""
-    spec = cluster.spec
-    if not spec.external_access.enabled:
+    if not cluster.spec.external_access.enabled:
         return ()
-    nodes = (advertised(cluster, index) for index in names.node_indexes(shards=spec.shards, replicas=spec.replicas))
-    return tuple(dict.fromkeys(host for host in (*nodes, bootstrap(cluster)) if host is not None))
+    common = bootstrap(cluster)
+    return tuple(dict.fromkeys((*of_nodes(cluster).values(), *([common] if common is not None else []))))
 
 
 def host(observed: Observed, index: NodeIndex, behind: Sequence[str]) -> Host | Missing:

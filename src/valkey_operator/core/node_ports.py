@@ -146,10 +146,8 @@ def _ports(observed: Observed, shard: int) -> tuple[ServicePort, ...]:
 
 
 def _bootstrap_port(observed: Observed, live: Service | None) -> ServicePort:
-    told = observed.cluster.status.external_access if live is None else None
-    last = (
-        next((int(address.rpartition(":")[2]) for address in told.bootstrap.addresses), None) if told and told.bootstrap else None
-    )
+    told = observed.cluster.status.begins_at if live is None else ()
+    last = next((int(address.rpartition(":")[2]) for address in told), None)
     preference = last or observed.cluster.spec.external_access.node_port.bootstrap_port
     return _asked(BOOTSTRAP, live, preference=preference, target=names.CLIENT_PORT, used=set())
 

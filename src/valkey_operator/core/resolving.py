@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import AnnounceWhen
-from valkey_operator.core import hosts, names
+from valkey_operator.core import hosts
 from valkey_operator.core.hosts import Missing
 
 if TYPE_CHECKING:
@@ -21,15 +21,11 @@ _RECORDS = {4: "A", 6: "AAAA"}
 def names_to_resolve(observed: Observed) -> frozenset[str]:
     """The hosts of the spec that clients are not told before they resolve; one that they are told already need not resolve again."""
     cluster, spec = observed.cluster, observed.cluster.spec.external_access
-    if not spec.enabled or spec.announce_when is not AnnounceWhen.RESOLVABLE:
+    if spec.announce_when is not AnnounceWhen.RESOLVABLE:
         return frozenset()
     told = {record.announce.host for record in observed.records.values() if record.announce is not None} | begun_at(cluster)
-    indexes = names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas)
-    wanted = {hosts.advertised(cluster, index) for index in indexes} | {hosts.bootstrap(cluster)}
     return frozenset(
-        host
-        for host in wanted
-        if host is not None and host not in told and not hosts.is_ipv4(host) and not template.host_mistakes(host)
+        host for host in hosts.chosen(cluster) if host not in told and not hosts.is_ipv4(host) and not template.host_mistakes(host)
     )
 
 
@@ -40,9 +36,7 @@ def unresolved(observed: Observed) -> frozenset[str]:
 
 def begun_at(cluster: Cluster) -> frozenset[str]:
     """The hosts at which clients begin by what the status tells them."""
-    told = cluster.status.external_access
-    addresses = told.bootstrap.addresses if told is not None and told.bootstrap is not None else ()
-    return frozenset(address.rpartition(":")[0] for address in addresses)
+    return frozenset(address.rpartition(":")[0] for address in cluster.status.begins_at)
 
 
 def record_to_make(host: str, behind: Sequence[str]) -> Missing:

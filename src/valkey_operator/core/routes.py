@@ -201,8 +201,7 @@ def _bootstrap_host(cluster: Cluster) -> str | None:
     host = hosts.bootstrap(cluster)
     if host is None or cluster.spec.external_access.by_port:
         return host
-    nodes = names.node_indexes(shards=cluster.spec.shards, replicas=cluster.spec.replicas)
-    taken = any(hosts.advertised(cluster, index) == host for index in nodes)
+    taken = host in hosts.of_nodes(cluster).values()
     return None if taken or hosts.no_name("bootstrapHost", host) is not None else host
 
 

@@ -48,20 +48,26 @@ def lack(seen):
     return (missing.reason, missing.message) if missing is not None else None
 
 
+def assert_not_told(seen, reason, message):
+    """Clients are not told where to begin, and no node waits for it."""
+    assert lack(seen) == (reason, message)
+    assert addresses(seen) == ()
+    assert outside(seen, Topology.of(seen), now=NOW).access.records == OUTSIDE
+
+
 # --- a name that is none ---
 
 
 def test_a_bootstrap_host_that_is_no_name_once_rendered_is_not_told():
     seen = begun({"bootstrapHost": "{name}" * 11 + ".example.com", **ALWAYS})
-    assert lack(seen) == (
+    assert_not_told(
+        seen,
         Reason.INVALID_ADVERTISED_HOST,
         (
             f"spec.externalAccess.bootstrapHost renders as '{'orders' * 11}.example.com': "
             "it has a part between two dots of more than 63 characters: shorten it"
         ),
     )
-    assert addresses(seen) == ()
-    assert outside(seen, Topology.of(seen), now=NOW).access.records == OUTSIDE
 
 
 # --- a host that is a node's as well ---
@@ -140,15 +146,14 @@ def test_a_bootstrap_host_of_an_older_cluster_is_not_taken():
 
 def test_a_bootstrap_host_is_told_once_it_resolves_and_no_node_waits_for_it():
     seen = begun()
-    assert lack(seen) == (
+    assert_not_told(
+        seen,
         Reason.WAITING_FOR_DNS,
         (
             f"{HOST} does not resolve inside the Kubernetes cluster: make the DNS records A 192.0.2.11, A 192.0.2.12, A 192.0.2.13, "
             "or set spec.externalAccess.announceWhen to Always"
         ),
     )
-    assert addresses(seen) == ()
-    assert outside(seen, Topology.of(seen), now=NOW).access.records == OUTSIDE
     resolved = replace(seen, resolved={HOST: True})
     assert lack(resolved) is None
     assert addresses(resolved) == (f"{HOST}:30999",)
