@@ -159,6 +159,7 @@ def service(obj: Object) -> Seen[observed.Service]:
                     name=port.get("name", ""), port=port["port"], node_port=port.get("nodePort"), target=port.get("targetPort", 0)
                 )
                 for port in spec.get("ports", ())
+                if port.get("protocol", "TCP") == "TCP"
             ),
             selector={key: value for key, value in (spec.get("selector") or {}).items() if key != names.CLUSTER},
             ingress=tuple(

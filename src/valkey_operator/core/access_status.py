@@ -16,6 +16,7 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.load_balancers import bootstrap_of_other_class, is_pending
 from valkey_operator.core.observed import Announcement, Server
 from valkey_operator.core.routes import refusal
+from valkey_operator.core.sni import taken_port
 from valkey_operator.core.times import parsed, stamp
 from valkey_operator.core.transition import service_of
 
@@ -61,9 +62,10 @@ def draining(
 ) -> Draining | None:
     """Since when old endpoints are only kept; None while there are none, or while some server still tells them.
 
-    A changed spec begins it anew: it may leave more behind, which has to stay for as long.
+    A changed spec begins it anew: it may leave more behind, which has to stay for as long. Where clients begin is told from before until
+    something leads there in the new way, and so long the old way stays too.
     """
-    if not leftovers or not topology.complete or not access.settled:
+    if not leftovers or not topology.complete or not access.settled or (access.enabled and begin.is_from_before(observed)):
         return None
     cluster = observed.cluster
     told = cluster.status.external_access if cluster.status.observed_generation in (None, cluster.generation) else None
@@ -110,11 +112,13 @@ def _whole(observed: Observed, index: NodeIndex, missing: Missing, *, now: datet
 def _unaddressed(observed: Observed, service: str, *, now: datetime) -> Missing:
     """That clients outside cannot begin at the Service over all shards."""
     live = observed.services.get(service)
-    balanced = observed.cluster.spec.external_access.type is ExternalAccessType.LOAD_BALANCER
-    if balanced and (other := bootstrap_of_other_class(observed)) is not None:
-        return other
-    if balanced and live is not None and is_pending(live):
-        return awaited(observed, service, now=now)
+    match observed.cluster.spec.external_access.type:
+        case ExternalAccessType.LOAD_BALANCER if (other := bootstrap_of_other_class(observed)) is not None:
+            return other
+        case ExternalAccessType.LOAD_BALANCER if live is not None and is_pending(live):
+            return awaited(observed, service, now=now)
+        case ExternalAccessType.INGRESS if (taken := taken_port(observed, service)) is not None:
+            return taken
     return Missing(Reason.ANNOUNCING, f"Service {service}, over all shards, has no address yet, or no pod serves behind it")
 
 

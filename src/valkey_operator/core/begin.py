@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import ExternalAccessType
-from valkey_operator.core import hosts, names, resolving
+from valkey_operator.core import hosts, load_balancers, names, resolving
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement
@@ -31,6 +31,17 @@ def addresses(observed: Observed) -> tuple[str, ...]:
     if obstacle(observed) is not None:
         return ()
     return exposure(cluster).bootstrap(observed) or (last if hosts.bootstrap(cluster) in resolving.begun_at(cluster) else ())
+
+
+def is_from_before(observed: Observed) -> bool:
+    """Whether clients are told to begin where nothing leads in the way that the spec asks for now.
+
+    Not where that is since a balancer of another class has to go first.
+    """
+    way = observed.cluster.spec.external_access
+    if not way.bootstrap_service or not addresses(observed) or exposure(observed.cluster).bootstrap(observed):
+        return False
+    return way.type is not ExternalAccessType.LOAD_BALANCER or load_balancers.bootstrap_of_other_class(observed) is None
 
 
 def obstacle(observed: Observed) -> Missing | None:

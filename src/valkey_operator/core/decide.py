@@ -268,7 +268,7 @@ def _outside_waits(observed: Observed, external: Outside, *, now: datetime) -> I
     if external.access.unproven:
         yield HEALTH
     if external.drain is not None:
-        yield max((external.drain.until - now).total_seconds(), NEAR)
+        yield HEALTH if external.drain.over(now) else max((external.drain.until - now).total_seconds(), NEAR)
     if is_sending_away(observed, now=now):
         yield AGAIN
 

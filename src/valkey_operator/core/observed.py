@@ -108,7 +108,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class AllocatedPort:
-    """A port of a Service as the API server allocated it."""
+    """A TCP port of a Service as the API server allocated it. Ports of other protocols have numbers of their own."""
 
     name: str
     port: int

@@ -63,12 +63,8 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
     found = next((port for port in service.ports if port.port == number), None) if service is not None else None
     if service is None or service.deleting or found is None:
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} does not have port {number} yet")
-    if number in ports.taken_by_others(service):
-        return Missing(
-            Reason.SERVICE_CONFLICT,
-            f"port {number} of Service {name} is {found.name}, which somebody else put there: remove it, or set another "
-            "spec.externalAccess.advertisedPort",
-        )
+    if (taken := taken_port(observed, name)) is not None:
+        return taken
     if not by_node(cluster) and ports.kind_of(found.name) != "sni":
         return Missing(
             Reason.ALLOCATING_PORTS,
@@ -79,6 +75,20 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
         return refused
     host = hosts.host(observed, index, _addresses(observed) if cluster.spec.external_access.by_port else ())
     return host if isinstance(host, Missing) else Announcement(host.name, number, host.ipv4, host.ipv6)
+
+
+def taken_port(observed: Observed, name: str) -> Missing | None:
+    """That the port of a Service that clients would be told of is somebody else's; None where it is not."""
+    number = _numbers(observed).get(name, observed.cluster.spec.external_access.port)
+    service = observed.services.get(name)
+    if service is None or number not in ports.taken_by_others(service):
+        return None
+    found = next(port for port in service.ports if port.port == number)
+    return Missing(
+        Reason.SERVICE_CONFLICT,
+        f"port {number} of Service {name} is {found.name}, which somebody else put there: remove it, or set another "
+        "spec.externalAccess.advertisedPort",
+    )
 
 
 def bootstrap(observed: Observed) -> tuple[str, ...]:

@@ -142,6 +142,7 @@ def test_a_service_tells_the_ports_that_were_allocated():
             "ports": [
                 {"name": "np-0", "port": 31201, "nodePort": 31201, "targetPort": "valkey-1-0", "protocol": "TCP"},
                 {"name": "np-1", "port": 6380, "nodePort": 30777, "targetPort": "valkey-1-1", "protocol": "TCP"},
+                {"name": "mine", "port": 6380, "nodePort": 30777, "targetPort": 9999, "protocol": "UDP"},
             ],
         },
     }

@@ -123,6 +123,20 @@ def test_a_bootstrap_service_without_address_is_told():
     assert lack(nobody_serves)[0] is Reason.ANNOUNCING
 
 
+def test_somebody_elses_port_on_the_service_over_all_shards_is_told():
+    mine = service("orders", AllocatedPort("mine", 6380, None, 6379), kind="bootstrap", type_="ClusterIP")
+    nodes = [
+        service(f"orders-{index}", AllocatedPort(f"sni-{index.node}", 6380, None, 6379), kind="node", type_="ClusterIP")
+        for index in NODES
+    ]
+    told = {index: Announcement(f"orders-{index}.example.com", 6380) for index in NODES}
+    by_node = {"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com", "announceWhen": "Always"}
+    assert lack(replace(observed(by_node, mine, *nodes, told=told), tls=None)) == (
+        Reason.SERVICE_CONFLICT,
+        "port 6380 of Service orders is mine, which somebody else put there: remove it, or set another spec.externalAccess.advertisedPort",
+    )
+
+
 def test_the_balancer_over_all_shards_is_awaited_in_the_same_words():
     told = access(balanced(), now=NOW).endpoints
     all_there = balanced(told=told)

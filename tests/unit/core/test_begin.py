@@ -9,7 +9,7 @@ from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import Bootstrap, ExternalAccessStatus
 from valkey_operator.core.begin import addresses, obstacle
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import AllocatedPort
+from valkey_operator.core.observed import AllocatedPort, Balancing
 from valkey_operator.core.outside import outside
 from valkey_operator.core.topology import Topology
 
@@ -186,6 +186,24 @@ def test_what_was_told_stays_while_nothing_leads_there():
     assert addresses(last(pending, f"{HOST}:6380")) == (f"{HOST}:6380",)
     assert addresses(last(pending, "other.example.com:6380")) == ()
     assert addresses(last(observed(TYPE, *SERVICES), "192.0.2.11:30999")) == ("192.0.2.11:30999",)
+
+
+def test_the_old_way_to_a_host_that_is_told_stays_until_something_leads_there_in_the_new_one():
+    both = replace(OVER_ALL, ports=(AllocatedPort("np-bootstrap", 30999, 30999, 6379), *OVER_ALL.ports))
+    announced = outside(balanced(), Topology.of(balanced()), now=NOW).access.endpoints
+
+    def drains(over_all, **access):
+        wanted = Balancing(access.get("loadBalancerClass"))
+        shards = [replace(shard, balancing=wanted) for shard in SHARDS]
+        seen = observed({**BALANCED, "bootstrapHost": HOST, **access}, *shards, over_all, told=announced)
+        found = outside(last(seen, f"{HOST}:30999"), Topology.of(seen), now=NOW)
+        assert "orders:np-bootstrap" in found.services.leftovers
+        return found.drain is not None
+
+    assert not drains(replace(both, ingress=()))
+    assert drains(both)
+    assert drains(replace(both, ingress=()), bootstrapHost="other.example.com")
+    assert drains(replace(both, ingress=()), loadBalancerClass="example.com/other")
 
 
 def test_addresses_that_nobody_chose_go_with_the_pods_that_serve():

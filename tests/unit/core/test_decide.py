@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from unit.core.edits import changed, configured, line, promoted, restarted, silent, views
-from unit.core.given import EARLIER, NODES, NOW, node_id, observed, pod
+from unit.core.given import EARLIER, NODES, NOW, node_id, observed, pod, service
 from unit.core.routed import BY_NAME, PLACES, by_name, named, ported, routing
 from unit.core.test_access import ANNOUNCED, OUTSIDE, READY, SERVICES, TYPE, probed, waiting
 from unit.core.test_access_status import ALL_SHARDS, DONE, NAMES, NOT_ALLOWED, NOT_YET, OFF, but, stored
@@ -366,6 +366,12 @@ def test_names_are_asked_for_every_five_seconds():
 def test_the_end_of_a_drain_is_awaited():
     seen = formed(stored(observed(OFF, *SERVICES), ExternalAccessStatus(type="NodePort", draining_since="2026-03-01T11:59:40Z")))
     assert look(seen) == (40.0, False)
+
+
+def test_what_is_still_there_after_a_drain_is_watched_and_not_asked_for_again_and_again():
+    held = service("orders-0", kind="shard", deleting=True)
+    seen = formed(stored(observed(OFF, held), ExternalAccessStatus(type="NodePort", draining_since="2026-03-01T11:59:00Z")))
+    assert look(seen) == (15.0, False)
 
 
 def test_without_any_server_there_is_no_haste():

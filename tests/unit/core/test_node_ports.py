@@ -84,6 +84,14 @@ def test_a_port_that_is_new_on_a_service_takes_no_number_of_another():
     assert wanted(observed(TYPE, live))[:2] == [("orders-0", "np-0", 6380, None, None), ("orders-0", "np-1", 6381, None, None)]
 
 
+def test_the_number_of_somebody_elses_port_is_not_asked_for():
+    live = shard(0, AllocatedPort("mine", 31200, 30001))
+    assert wanted(observed(FROM_31200, live))[:2] == [
+        ("orders-0", "np-0", 6379, None, None),
+        ("orders-0", "np-1", 31300, 31300, 6380),
+    ]
+
+
 def test_a_deleted_service_is_asked_for_again_with_the_numbers_last_announced():
     told = {index: Announcement("192.0.2.11", 30500 + 10 * index.shard + index.node) for index in NODES}
     last = ExternalAccessStatus(
