@@ -102,20 +102,25 @@ class Dns:
 
     def restore(self):
         """It knows nothing but what is inside."""
-        self._kubernetes.kubectl("delete", "configmap", "coredns-custom", "--namespace", "kube-system", "--ignore-not-found")
+        self._kubectl("delete", "configmap", "coredns-custom", "--ignore-not-found")
         self._restart()
 
     def _change(self, data):
         self._kubernetes.try_kubectl("create", "configmap", "coredns-custom", "--namespace", "kube-system")
         patch = json.dumps({"data": data})
-        self._kubernetes.kubectl(
-            "patch", "configmap/coredns-custom", "--namespace", "kube-system", "--type=merge", "--patch", patch
-        )
+        self._kubectl("patch", "configmap/coredns-custom", "--type=merge", "--patch", patch)
         self._restart()
 
     def _restart(self):
-        self._kubernetes.kubectl("rollout", "restart", "deployment/coredns", "--namespace", "kube-system")
-        self._kubernetes.kubectl("rollout", "status", "deployment/coredns", "--namespace", "kube-system", "--timeout=60s")
+        """None that knows what was before is left when the first that does not starts: its kubelet might give it the ConfigMap of before, too."""
+        replicas = self._kubectl("get", "deployment/coredns", "--output=jsonpath={.spec.replicas}")
+        self._kubectl("scale", "deployment/coredns", "--replicas=0")
+        self._kubectl("wait", "pod", "--selector=k8s-app=kube-dns", "--for=delete", "--timeout=60s")
+        self._kubectl("scale", "deployment/coredns", f"--replicas={replicas}")
+        self._kubectl("rollout", "status", "deployment/coredns", "--timeout=60s")
+
+    def _kubectl(self, *words):
+        return self._kubernetes.kubectl(*words, "--namespace", "kube-system")
 
 
 def snippet(cluster):

@@ -59,18 +59,23 @@ join_groups() {
 """
 
 
-def remove() -> None:
-    """Remove all our groups; the kernel lets go of each only some moments after its last process."""
+def remove(group: str = OURS) -> None:
+    """Remove a group, all of ours unless one is named, with those below it; the kernel lets go of each only some moments after its last process."""
     deadline = time.monotonic() + PATIENCE
-    while left := [group for group in _groups() if not _is_removed(group)]:
+    while left := [path for path in _groups(group) if not _is_removed(path)]:
         if time.monotonic() > deadline:
             raise SandboxError(f"{len(left)} control groups are still in use, {left[0]} among them")
         time.sleep(processes.POLL)
 
 
-def _groups() -> list[Path]:
-    """All our groups in every hierarchy, the innermost first."""
-    roots = {path.resolve() for path in (ROOT / OURS, *ROOT.glob(f"*/{OURS}")) if path.is_dir()}
+def of_node(name: str) -> str:
+    """The group of all that runs on a node."""
+    return f"{OURS}/{name}"
+
+
+def _groups(name: str) -> list[Path]:
+    """A group and those below it in every hierarchy, the innermost first."""
+    roots = {path.resolve() for path in (ROOT / name, *ROOT.glob(f"*/{name}")) if path.is_dir()}
     groups = [path for root in roots for path in (root, *root.rglob("*")) if path.is_dir()]
     return sorted(groups, key=lambda path: len(path.parts), reverse=True)
 

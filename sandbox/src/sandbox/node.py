@@ -30,7 +30,7 @@ NAMESPACES = ("--mount", "--uts", "--ipc", "--pid", "--cgroup")
 SET_UP = f"""
 set -eu
 {control_groups.JOIN}{control_groups.COVER}
-cover_groups {control_groups.OURS}/$0
+cover_groups {control_groups.of_node("$0")}
 hostname "$0"
 mount -n -t tmpfs -o mode=755 sandbox-node /mnt
 mkdir -p /mnt/node /mnt/programs /mnt/lock
@@ -45,7 +45,7 @@ exec {INIT} -P
 MAKE_GROUPS = f"""
 set -eu
 {control_groups.MAKE}
-make_group {control_groups.OURS}/$0
+make_group {control_groups.of_node("$0")}
 exec unshare {" ".join(NAMESPACES)} --fork --kill-child --mount-proc -- sh -c "$3" "$0" "$1" "$2"
 """
 
@@ -115,7 +115,12 @@ class Node:
         )
 
     def power_on(self, programs: Path) -> None:
-        """Make its namespaces and start containerd in them; returns once containerd answers."""
+        """Make its namespaces and start containerd in them; returns once containerd answers.
+
+        Control groups of containers that ended with the power are gone then, as on any machine: a kubelet asks for the container of each that it
+        finds, again and again for three seconds, before it starts any.
+        """
+        control_groups.remove(control_groups.of_node(self.name))
         words = ["sh", "-c", MAKE_GROUPS, self.name, str(self.directory), str(programs), SET_UP]
         holder = processes.start(self.name, [*network.enter(self.name), *words], log=self.home.log(self.name))
         processes.wait_until(lambda: _is_set_up(holder), needs=[holder], what=f"{self.name}'s set-up", timeout=20)

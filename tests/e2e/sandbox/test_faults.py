@@ -8,6 +8,8 @@ import pytest
 
 from cluster import SANDBOX
 from machine import Machine
+from sandbox import processes
+from sandbox.home import Home
 
 PINGING = """
 apiVersion: apps/v1
@@ -37,7 +39,7 @@ def machine(tmp_path_factory):
 
 
 def pods(machine):
-    """By node: the addresses of its pod, IPv4 and IPv6."""
+    """By node: the addresses of its pod, IPv4 and IPv6; none while it starts."""
     found = json.loads(machine.sandbox("kubectl", "get", "pods", "--output", "json"))["items"]
     return {pod["spec"]["nodeName"]: [entry["ip"] for entry in pod["status"].get("podIPs", [])] for pod in found}
 
@@ -71,11 +73,25 @@ def is_ready(machine, node):
     return machine.sandbox("kubectl", "get", "node", node, path) == "True"
 
 
-def until(condition, seconds):
+def until(condition, seconds, *, says=lambda: ""):
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, says()
         time.sleep(0.3)
+
+
+def kubelet_log(machine, node):
+    return Home(machine.home).log(f"{node}-kubelet")
+
+
+def until_asked(machine, node):
+    """The pod of a node that is back answers to others; where it does not, what its kubelet said last."""
+
+    def answers():
+        addresses = pods(machine)[node]
+        return bool(addresses) and asked_from(machine, "node-1", addresses)
+
+    until(answers, 60, says=lambda: processes.last_lines(kubelet_log(machine, node), 40))
 
 
 def test_a_node_that_goes_down_takes_its_processes_and_address_with_it_and_comes_back(machine):
@@ -93,7 +109,7 @@ def test_a_node_that_goes_down_takes_its_processes_and_address_with_it_and_comes
     assert not reached
     assert "node-2                  is down" in status.stdout
     assert is_ready(machine, "node-2")
-    until(lambda: asked_from(machine, "node-1", pods(machine)["node-2"]), 60)
+    until_asked(machine, "node-2")
 
 
 def test_the_kubelet_of_a_node_that_is_back_before_it_was_missed_serves(machine):
@@ -103,7 +119,9 @@ def test_the_kubelet_of_a_node_that_is_back_before_it_was_missed_serves(machine)
 
     assert reaches(machine, "198.18.0.13")
     assert not missed
-    until(lambda: asked_from(machine, "node-1", pods(machine)["node-3"]), 60)
+    until_asked(machine, "node-3")
+    # It waits three seconds for each container whose control group outlived it.
+    assert "Failed to create existing container" not in kubelet_log(machine, "node-3").read_text()
 
 
 def test_a_partition_parts_two_nodes_and_their_pods_from_each_other_and_no_others(machine):
