@@ -12,8 +12,10 @@ from valkey_operator.core.ports import kind_of, taken_by_others, without_others
 from valkey_operator.core.service_parts import keeps_class
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from valkey_operator.core.observed import AllocatedPort, Observed, Service
-    from valkey_operator.core.plan import ExternalService
+    from valkey_operator.core.plan import ExternalService, ServicePort
     from valkey_operator.core.topology import Topology
 
 _OF_ONE_NODE = ("np", "lb")
@@ -47,13 +49,15 @@ class ServiceChange:
     def widened(self, observed: Observed, topology: Topology) -> ExternalService | None:
         """The Service with what only old endpoints need; None where it is to be left alone.
 
-        That is while it is being deleted, and while it is a balancer of another class.
+        That is while it is being deleted, and while it is a balancer of another class whose ports lead where they should.
         """
-        return None if self.is_of_other_class else self._on_its_way(self._old_ports, self._old_families, observed, topology)
+        if self.is_of_other_class:
+            return self._of_other_class(topology)
+        return self._on_its_way(self._old_ports, self._old_families, observed, topology)
 
     def narrowed(self, observed: Observed, topology: Topology) -> ExternalService | None:
         """The Service without that; a balancer of another class as none, so that it can become one of the wanted class."""
-        return self._without_balancer() if self.is_of_other_class else self._on_its_way((), (), observed, topology)
+        return self._without_balancer(topology) if self.is_of_other_class else self._on_its_way((), (), observed, topology)
 
     @property
     def _old_ports(self) -> tuple[AllocatedPort, ...]:
@@ -85,17 +89,27 @@ class ServiceChange:
             return replace(changed, type=self.live.type, balancing=self.live.balancing, traffic_policy=self.live.traffic_policy)
         return changed
 
-    def _without_balancer(self) -> ExternalService | None:
+    def _of_other_class(self, topology: Topology) -> ExternalService | None:
+        """What it is, its shard's port with the primary; None where that is what it is already."""
+        found = self._as_it_is(topology)
+        if found is None or self.live is None or found.ports == tuple(map(as_it_is, self.live.ports)):
+            return None
+        return replace(found, type=self.live.type, balancing=self.live.balancing)
+
+    def _without_balancer(self, topology: Topology) -> ExternalService | None:
         """What it is, as no balancer: its ports stay, with their node ports, at which nodes may be announced."""
+        found = self._as_it_is(topology)
+        return replace(found, type="NodePort", balancing=Balancing()) if found is not None else None
+
+    def _as_it_is(self, topology: Topology) -> ExternalService | None:
+        """The Service as it is, its shard's port with the primary; None where there is none."""
         live = self.live
         if live is None or live.deleting:
             return None
         return replace(
             self.wanted,
-            type="NodePort",
-            ports=tuple(as_it_is(port) for port in live.ports),
+            ports=self._to_primary(map(as_it_is, live.ports), topology),
             selector=live.selector,
-            balancing=Balancing(),
             traffic_policy=live.traffic_policy,
             ip_families=self._families(self._old_families),
         )
@@ -122,16 +136,22 @@ class ServiceChange:
         targets = [*(port.target for port in merged.ports), *(port.target for port in self._old_ports)]
         if wanted.shard is None or wanted.role == "node" or not any(isinstance(target, str) for target in targets):
             return merged
-        primary = topology.primary(wanted.shard)
+        selector = {key: value for key, value in wanted.selector.items() if key != names.NODE_INDEX}
+        return replace(merged, selector=selector, ports=self._to_primary(merged.ports, topology))
+
+    def _to_primary(self, ports: Iterable[ServicePort], topology: Topology) -> tuple[ServicePort, ...]:
+        """Ports of a shard's Service that selects all its pods: those of the shard lead to its primary, where they led while nobody knows it."""
+        shard = self.wanted.shard
+        if shard is None or self.wanted.role == "node":
+            return tuple(ports)
+        primary = topology.primary(shard)
         before = {port.name: port.target for port in self.live.ports} if self.live is not None else {}
-        ports = tuple(
+        return tuple(
             port
             if kind_of(port.name) in _OF_ONE_NODE
             else replace(port, target=names.container_port(primary) if primary is not None else before.get(port.name, port.target))
-            for port in merged.ports
+            for port in ports
         )
-        selector = {key: value for key, value in wanted.selector.items() if key != names.NODE_INDEX}
-        return replace(merged, selector=selector, ports=ports)
 
 
 def _beside_others(wanted: ExternalService, live: Service) -> ExternalService:

@@ -244,3 +244,23 @@ def test_a_balancer_of_another_class_is_left_alone_and_goes_alone_once_it_is_dra
         True,
         False,
     )
+
+
+def test_a_shards_port_on_a_balancer_of_another_class_follows_the_primary():
+    live = replace(
+        balancer("orders-0", AllocatedPort("sni-shard", 6380, 30006, "valkey-0-0"), *NODE_PORTS, ip="198.51.100.1"),
+        balancing=Balancing(load_balancer_class="example.com/lb"),
+        selector={"valkey.io/shard-index": "0"},
+    )
+    access = {"type": "LoadBalancer", "loadBalancerClass": "example.com/other"}
+    assert "orders-0" not in {each.name for each in services(access, live).ensured}
+    seen = promoted(observed(access, live), NodeIndex(0, 1), over=NodeIndex(0, 0))
+    found = transition.services(seen, Topology.of(seen), drained=False)
+    changed = named(found, "orders-0")
+    assert (changed.type, changed.balancing, changed.selector) == ("LoadBalancer", live.balancing, live.selector)
+    assert ports(changed) == [
+        ("sni-shard", 6380, "valkey-0-1", 30006),
+        ("np-0", 31200, "valkey-0-0", 31200),
+        ("np-1", 31300, "valkey-0-1", 31300),
+    ]
+    assert "orders-0:class" in found.leftovers
