@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason, State
+from valkey_operator.api.external_access import AnnounceWhen
 from valkey_operator.api.status import Announced, ClusterStatus, Condition, NodeStatus
 from valkey_operator.core.access_status import role
+from valkey_operator.core.exposure import shard_addressed
 from valkey_operator.core.observed import Server
 from valkey_operator.core.plan import Event
 from valkey_operator.core.sending_away import owed_since
@@ -89,7 +91,7 @@ def cluster_status(
             Reason.ALL_SLOTS_ASSIGNED if health.slots_assigned else Reason.SLOTS_UNASSIGNED,
             "all 16384 slots are served" if health.slots_assigned else "some slots are served by nobody who answers",
         ),
-        *_external(write, external, external_lack),
+        *_external(write, observed.cluster, external, external_lack),
         *_warning(write, risks),
     ]
     return _with_words(
@@ -248,19 +250,21 @@ def _degraded(write: _Writer, health: Health, *, formed: bool) -> Condition:
     return write(ConditionType.DEGRADED, True, lack.reason, lack.message)
 
 
-def _external(write: _Writer, external: ExternalAccessStatus | None, lack: Lack | None) -> Iterator[Condition]:
+def _external(write: _Writer, cluster: Cluster, external: ExternalAccessStatus | None, lack: Lack | None) -> Iterator[Condition]:
     if lack is not None:
         yield write(ConditionType.EXTERNAL_ACCESS_READY, False, lack.reason, lack.message)
     elif external is not None:
-        yield write(ConditionType.EXTERNAL_ACCESS_READY, True, Reason.READY, _served(external))
+        yield write(ConditionType.EXTERNAL_ACCESS_READY, True, Reason.READY, _served(cluster, external))
 
 
-def _served(external: ExternalAccessStatus) -> str:
+def _served(cluster: Cluster, external: ExternalAccessStatus) -> str:
     """What is known of endpoints that are all announced: at those that still wait for it the operator never got an answer."""
+    if cluster.spec.external_access.announce_when is AnnounceWhen.ALWAYS:
+        return "every node announces its endpoint; whether it can be reached is not judged, as spec.externalAccess.announceWhen is Always"
     nodes = [node for shard in external.endpoints for node in shard.nodes]
     unproven = sum(node.waiting_since is not None for node in nodes)
     if not unproven:
-        return "clients outside reach every node"
+        return f"clients outside reach {'the primary of every shard' if shard_addressed(cluster) else 'every node'}"
     return (
         f"every node announces its endpoint; the operator gets no answer at those of {unproven} of {len(nodes)} nodes: "
         "see EndpointsUnproven in the condition ConfigurationWarning"

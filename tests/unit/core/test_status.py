@@ -2,15 +2,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 from unit.core.edits import changed, silent, views
-from unit.core.given import NODES, NOW, observed, pod
+from unit.core.given import NODES, NOW, observed, pod, service
 from unit.core.routed import by_name, named
-from unit.core.test_access import probed, waiting
+from unit.core.test_access import OUTSIDE, TYPE, probed, waiting
 from unit.core.test_access_status import DONE, NOT_ALLOWED
 from valkey_operator.api.conditions import ConditionStatus, ConditionType, Reason, State
 from valkey_operator.api.status import Announced, ClusterStatus, NodeStatus
 from valkey_operator.core.decide import decide
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import Probe
+from valkey_operator.core.observed import AllocatedPort, Announcement, Probe
 from valkey_operator.core.status import Failure, is_formed, is_settled, node_status, refused_status, transitions, with_failures
 from valkey_operator.valkey.slots import NO_SLOTS
 
@@ -76,6 +76,23 @@ def test_external_access_that_is_ready_and_its_risk():
     written = conditions(status(DONE))
     assert written["ExternalAccessReady"] == ("True", "Ready", "clients outside reach every node")
     assert written["ConfigurationWarning"][:2] == ("True", "ExternalAccessWithoutTLS")
+
+
+def test_where_hosts_tell_shards_apart_clients_reach_their_primaries():
+    shards = [service(f"orders-{shard}", AllocatedPort("sni-shard", 6380, None, 6379), type_="ClusterIP") for shard in range(3)]
+    every = service("orders", AllocatedPort("sni-bootstrap", 6380, None, 6379), kind="bootstrap", type_="ClusterIP")
+    told = {index: Announcement(f"orders-{index.shard}.example.com", 6380) for index in NODES}
+    seen = observed({"type": "Ingress", "advertisedHost": "{name}-{shard}.example.com"}, *shards, every, told=told)
+    assert conditions(status(seen))["ExternalAccessReady"] == ("True", "Ready", "clients outside reach the primary of every shard")
+
+
+def test_who_does_not_ask_whether_endpoints_work_is_not_told_that_they_do():
+    seen = observed({**TYPE, "announceWhen": "Always"}, *DONE.services.values(), told=OUTSIDE)
+    assert conditions(status(seen))["ExternalAccessReady"] == (
+        "True",
+        "Ready",
+        "every node announces its endpoint; whether it can be reached is not judged, as spec.externalAccess.announceWhen is Always",
+    )
 
 
 def test_of_endpoints_that_the_operator_could_not_reach_no_more_is_said_than_is_known():
