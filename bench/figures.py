@@ -36,10 +36,10 @@ class Figure:
 
     @property
     def met(self) -> str:
-        """Whether the target was met, as a word for the table."""
+        """Whether the target was met, as a word for the table: by the median, by every run where nothing at all is wanted."""
         if self.target is None:
             return ""
-        return "met" if self.value <= self.target else "MISSED"
+        return "met" if (self.value if self.target else max(self.runs)) <= self.target else "MISSED"
 
 
 def lines(figures: Sequence[Figure]) -> Iterator[str]:

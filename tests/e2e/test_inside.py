@@ -116,6 +116,18 @@ def test_names_behind_a_router_work_inside_without_it_and_outside_at_the_same_ti
     cluster.wait_until(lambda found: "externalAccess" not in found[0]["status"], what="nothing left of external access")
 
 
+def test_the_operator_proves_names_that_lead_to_the_router_as_clients_do(new_cluster, dns, router, outside):
+    """It asks the router for the host that it dials: another name would lead nowhere."""
+    put(new_cluster.api, new_cluster.namespace, A.issue(f"*.valkey-web.{new_cluster.namespace}.svc", "*.example.com").secret(A))
+    cluster = new_cluster(shards=2, external=BY_NODE, trust=outside.trust, tls=TLS)
+    services = {f"web-{shard}-{node}.example.com": f"web-{shard}-{node}" for shard, node in NODES} | {"web.example.com": "web"}
+    wait_for_snippet(cluster, *services)
+    router.lead({name: (ip, envoy.PORT) for name, ip in cluster_ips(cluster, services).items()})
+    dns.tell(dict.fromkeys(services, envoy.ADDRESS))
+    cluster.wait_until_ready()
+    cluster.wait_for("ExternalAccessReady", "True", message="clients outside reach every node")
+
+
 def test_a_name_per_shard_leads_to_its_primary_inside_after_a_failover_too(new_cluster, client, dns, outside):
     put(new_cluster.api, new_cluster.namespace, A.issue(f"*.valkey-web.{new_cluster.namespace}.svc", "*.example.com").secret(A))
     external = {"type": "Ingress", "advertisedHost": "{name}-{shard}.example.com"}

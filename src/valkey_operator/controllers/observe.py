@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
     from valkey_operator.core.observed import Announcement, Pod, Tls
     from valkey_operator.kube.client import Kube
+    from valkey_operator.valkey.address import Tls as Secured
     from valkey_operator.valkey.connection import Servers
     from valkey_operator.valkey.look import Look
 
@@ -79,10 +80,10 @@ class Eyes:
         pod = observed.pods.get(index)
         if pod is None or pod.ip is None:
             return None
-        return await self._address(observed, index, host=pod.ip, port=names.CLIENT_PORT)
-
-    async def _address(self, observed: Observed, index: NodeIndex | None, *, host: str, port: int) -> Address | None:
         tls = await self._trust.secured(observed, index, now=self._now())
+        return self._as_operator(observed, pod.ip, names.CLIENT_PORT, tls)
+
+    def _as_operator(self, observed: Observed, host: str, port: int, tls: Secured | None) -> Address | None:
         if observed.passwords is None or (observed.tls is not None and tls is None):
             return None
         return Address(host, port, Credentials(OPERATOR, observed.passwords.operator), tls)
@@ -197,7 +198,8 @@ class Eyes:
         return {endpoint: answer for endpoint, answer in zip(listed, answers, strict=True) if answer is not None}
 
     async def _probe(self, observed: Observed, endpoint: Announcement) -> Probe | None:
-        address = await self._address(observed, None, host=endpoint.host, port=endpoint.port)
+        tls = await self._trust.secured(observed, None, now=self._now(), dialled=endpoint.host)
+        address = self._as_operator(observed, endpoint.host, endpoint.port, tls)
         if address is None:
             return None
         try:

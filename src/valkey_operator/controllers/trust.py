@@ -62,8 +62,10 @@ class Trust:
             standing_trusted=differ and await self._vouches(new, now),
         )
 
-    async def secured(self, observed: Observed, index: NodeIndex | None, *, now: datetime) -> Secured | None:
+    async def secured(self, observed: Observed, index: NodeIndex | None, *, now: datetime, dialled: str = "") -> Secured | None:
         """How the server of a node is talked to (None: any node's): with TLS, or, where the cluster has none, without.
+
+        A `dialled` host that the certificate covers is the name that is asked for, as clients do: a router may lead by it.
 
         A server proves who it is by a certificate that an authority of the servers' Secret vouches for, and by its name: one which the
         certificate in that Secret covers, whichever that is. The operator has read that Secret from the API server, so it knows the name
@@ -81,7 +83,7 @@ class Trust:
         certificates = [tls.standing]
         if tls.previous is not None and (record is None or record.status.certificate != tls.standing.fingerprint):
             certificates.append(tls.previous)
-        preferred = places.hosts(observed)
+        preferred = (dialled, *places.hosts(observed))
         authorities = tuple(dict.fromkeys(each.files.authorities for each in certificates))
         timeless = any(each.expired(now) for each in certificates)
         context = await self._kept(("context", authorities, timeless), lambda: _context(authorities, timeless=timeless))

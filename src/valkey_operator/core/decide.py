@@ -193,7 +193,7 @@ def _certificates(observed: Observed, strangers: Container[NodeIndex]) -> Iterat
 
 
 def _pod_labels(observed: Observed, topology: Topology, strangers: Container[NodeIndex]) -> Iterator[Action]:
-    """Role and serving, on the pods whose servers answered; one that belongs to another cluster serves none of our clients.
+    """Role and serving, on the pods whose servers answered; one that is of another cluster or knows of no slots serves none of our clients.
 
     A primary that is silent while another node has its slots is none any more: a Service that selects the primary must not lead to both.
     Where a server has a certificate to load the pod is marked, which calls its kubelet to bring it.
@@ -207,7 +207,8 @@ def _pod_labels(observed: Observed, topology: Topology, strangers: Container[Nod
                 yield Ensure(PodLabels(index, pod.name, pod.uid, "replica", pod.serving, pod.certificate))
             continue
         role = pod_role(observed, index) or pod.role
-        serving = role is not None and index not in strangers and (server.state_ok or pod.serving)
+        tells_slots = any(member.slots for member in server.members)
+        serving = role is not None and tells_slots and index not in strangers and (server.state_ok or pod.serving)
         certificate = tls.call(observed, index) or pod.certificate
         if (role, serving, certificate) != (pod.role, pod.serving, pod.certificate):
             yield Ensure(PodLabels(index, pod.name, pod.uid, role, serving, certificate))

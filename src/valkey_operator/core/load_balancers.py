@@ -11,7 +11,15 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement, Balancing
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.service_parts import bootstrap_service, fixed_family, keeps_class, node_service, shard_service
+from valkey_operator.core.service_parts import (
+    bootstrap_service,
+    fixed_family,
+    keeps_class,
+    leads,
+    leads_somewhere,
+    node_service,
+    shard_service,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -116,7 +124,7 @@ def _is_through_other_class(number: int, index: NodeIndex, wanted: Mapping[str, 
     """Whether a node's announced port may be one of a balancer that has to go. One by the same number of a router counts too: nobody can tell."""
     cluster = observed.cluster
     kept = (service for name, service in observed.services.items() if name in wanted and keeps_class(wanted[name], service))
-    return any(_leads(cluster, service, index, number, kind="lb") for service in kept)
+    return any(leads(cluster, service, index, number, kind="lb") for service in kept)
 
 
 def is_pending(service: Service) -> bool:
@@ -198,18 +206,8 @@ def _told(observed: Observed, index: NodeIndex | None, preferred: int) -> int | 
     else:
         record = observed.records.get(index)
         number = record.announce.port if record is not None and record.announce is not None else 0
-    elsewhere = index is not None and any(
-        _leads(observed.cluster, service, index, number) for service in observed.services.values()
-    )
+    elsewhere = index is not None and leads_somewhere(observed, index, number)
     return None if number < preferred or elsewhere else number
-
-
-def _leads(cluster: Cluster, service: Service, index: NodeIndex, number: int, *, kind: str = "") -> bool:
-    """Whether a Service leads to just that node at that number, by a port of any kind or of that one."""
-    alone = service.name == names.node_service(cluster.name, index)
-    ours = ports.without_others(service).ports
-    there = (port for port in ours if port.port == number and kind in ("", ports.kind_of(port.name)))
-    return any(alone or port.target == names.container_port(index) for port in there)
 
 
 def _read_back(service: Service | None, wanted: ExternalService, target: str | int) -> int | None:

@@ -14,7 +14,7 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.service_parts import bootstrap_service, fixed_family, shard_service
+from valkey_operator.core.service_parts import bootstrap_service, fixed_family, leads_somewhere, shard_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -137,8 +137,10 @@ def _ports(observed: Observed, shard: int) -> tuple[ServicePort, ...]:
     for node in range(cluster.spec.replicas + 1):
         index = NodeIndex(shard, node)
         record = observed.records.get(index)
-        # A Service that somebody deleted is asked for again with the number that clients know.
+        # A Service that somebody deleted is asked for again with the number that clients know, unless that is of a Service of another type.
         last = record.announce.port if live is None and record is not None and record.announce is not None else None
+        if last is not None and leads_somewhere(observed, index, last):
+            last = None
         preference = last or preferred(cluster.spec.external_access, index)
         used = {number for port in wanted for number in (port.port, port.fallback) if number is not None}
         wanted.append(_asked(port_name(node), live, preference=preference, target=names.container_port(index), used=used))
@@ -155,14 +157,14 @@ def _bootstrap_port(observed: Observed, live: Service | None) -> ServicePort:
 def _asked(name: str, live: Service | None, *, preference: int | None, target: str | int, used: set[int]) -> ServicePort:
     """A port: what it has stays, else what is preferred is asked for, else Kubernetes chooses and the port has a number of its own until then.
 
-    While a Service changes from another type its ports keep their numbers, so those are `used` as well. The number of somebody else's port there
-    is not asked for: it can never be the port's own.
+    While a Service changes from another type its ports keep their numbers, so those are `used` as well. The number of another port there
+    is not asked for: it could not be the port's own while that one stays.
     """
     port = live.port(name) if live is not None else None
     if port is not None and port.node_port is not None:
         return ServicePort(name, port=port.node_port, target=target, node_port=port.node_port)
     others = {other.port for other in live.ports if other.name != name} if live is not None else set()
     own = ports.free(names.CLIENT_PORT, used | others)
-    if preference is not None and preference not in ports.taken_by_others(live):
+    if preference is not None and preference not in others:
         return ServicePort(name, port=preference, target=target, node_port=preference, fallback=own)
     return ServicePort(name, port=own, target=target)

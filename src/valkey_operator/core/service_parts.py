@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import hosts, names
+from valkey_operator.core import hosts, names, ports
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Balancing
 from valkey_operator.core.plan import ExternalService, ServiceRole
 
 if TYPE_CHECKING:
     from valkey_operator.core.names import NodeIndex
-    from valkey_operator.core.observed import Cluster, Service
+    from valkey_operator.core.observed import Cluster, Observed, Service
     from valkey_operator.core.plan import ServicePort
 
 
@@ -94,6 +94,19 @@ def _as_told(service: ExternalService, cluster: Cluster, *, shard: int | None = 
         traffic_policy=policy.value if policy is not None else None,
         ip_families=hosts.wanted_families(cluster),
     )
+
+
+def leads(cluster: Cluster, service: Service, index: NodeIndex, number: int, *, kind: str = "") -> bool:
+    """Whether a Service leads to just that node at that number, by a port of any kind or of that one."""
+    alone = service.name == names.node_service(cluster.name, index)
+    ours = ports.without_others(service).ports
+    there = (port for port in ours if port.port == number and kind in ("", ports.kind_of(port.name)))
+    return any(alone or port.target == names.container_port(index) for port in there)
+
+
+def leads_somewhere(observed: Observed, index: NodeIndex, number: int) -> bool:
+    """Whether there is a Service that leads to just that node at that number."""
+    return any(leads(observed.cluster, service, index, number) for service in observed.services.values())
 
 
 def keeps_class(wanted: ExternalService, live: Service | None) -> bool:

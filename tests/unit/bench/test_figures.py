@@ -14,6 +14,11 @@ def test_a_figure_is_the_median_of_its_runs_against_its_target():
     assert (GAP.value, GAP.met) == (212.4, "")
 
 
+def test_what_must_never_happen_is_judged_by_every_run():
+    once = Figure(what="errors", unit="", runs=(0.0, 50.0, 0.0), target=0)
+    assert (once.value, once.met) == (0.0, "MISSED")
+
+
 def test_the_table_shows_reference_target_and_every_run():
     assert list(figures.lines([CREATE, ERRORS, GAP])) == [
         "WHAT     GO OPERATOR          OURS (MEDIAN)   TARGET            RUNS",

@@ -91,6 +91,19 @@ async def test_without_a_certificate_there_is_no_connection_at_all():
     assert await Trust().secured(seen(Tls(offered=Flawed(("x",)), standing=None)), NODE, now=NOW) is None
 
 
+async def test_a_host_that_is_dialled_is_asked_for_where_the_certificate_covers_it():
+    pair = A.issue("valkey-orders.shop.svc", "*.example.com")
+    trust = Trust()
+    tls = await trust.tls(users(pair.secret(A)), servers(pair.secret(A)))
+
+    async def name(dialled):
+        return (await trust.secured(seen(tls, served=pair.fingerprint), None, now=NOW, dialled=dialled)).server_name
+
+    assert await name("orders-0-1.example.com") == "orders-0-1.example.com"
+    assert await name("balancer.cloud.example.net") == "valkey-orders.shop.svc"
+    assert await name("192.0.2.7") == "valkey-orders.shop.svc"
+
+
 async def test_a_server_is_known_by_a_name_that_its_certificate_covers():
     trust = Trust()
     for pair, name in ((ONE, "valkey-orders.shop.svc"), (TWO, "valkey.example.com"), (A.issue("192.0.2.7"), "192.0.2.7")):

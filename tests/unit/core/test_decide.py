@@ -16,6 +16,7 @@ from valkey_operator.core.decide import decide
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement, Probe, Trouble, Verdict, Workload
 from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, Record, Remove, SetConfig, Tell
+from valkey_operator.valkey.slots import NO_SLOTS
 
 P0, R0, P1, R1, P2, R2 = NODES
 WHOLE = observed()
@@ -302,6 +303,11 @@ def test_an_empty_server_serves_nobody():
     assert labels(bare) == []
     silent_one = silent(replace(WHOLE, pods={**WHOLE.pods, P0: pod(P0, role=None, serving=False)}), P0)
     assert labels(silent_one) == []
+
+
+def test_a_server_that_has_forgotten_the_cluster_serves_nobody():
+    alone = changed(WHOLE, P0, members=tuple(replace(each, slots=NO_SLOTS) for each in WHOLE.servers[P0].members[:1]))
+    assert (P0, "primary", False) in labels(alone)
 
 
 def test_a_primary_that_is_silent_is_none_any_more_once_another_node_has_its_slots():

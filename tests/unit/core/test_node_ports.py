@@ -92,6 +92,26 @@ def test_the_number_of_somebody_elses_port_is_not_asked_for():
     ]
 
 
+def test_the_number_of_another_port_of_ours_is_not_asked_for_while_that_is_there():
+    live = shard(0, AllocatedPort("lb-0", 31200, 30001, "valkey-0-0"))
+    assert wanted(observed(FROM_31200, live))[:2] == [
+        ("orders-0", "np-0", 6379, None, None),
+        ("orders-0", "np-1", 31300, 31300, 6380),
+    ]
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        service("orders-0-0", AllocatedPort("lb-0", 6380, 30001, 6379), kind="node", type_="LoadBalancer"),
+        service("orders", AllocatedPort("lb-0-0", 6380, 30001, "valkey-0-0"), kind="bootstrap", type_="LoadBalancer"),
+    ],
+)
+def test_the_number_of_a_balancer_is_not_asked_for_as_a_node_port(there):
+    told = {NodeIndex(0, 0): Announcement("198.51.100.1", 6380)}
+    assert wanted(observed(FROM_31200, there, told=told))[0] == ("orders-0", "np-0", 31200, 31200, 6379)
+
+
 def test_a_deleted_service_is_asked_for_again_with_the_numbers_last_announced():
     told = {index: Announcement("192.0.2.11", 30500 + 10 * index.shard + index.node) for index in NODES}
     last = ExternalAccessStatus(
