@@ -50,6 +50,19 @@ def test_the_preferred_endpoint_type_and_a_cleared_host_are_repaired(new_cluster
     eventually(is_repaired, what="the type to be repaired", timeout=40)
 
 
+def test_where_other_servers_find_a_server_is_repaired(new_cluster):
+    """By these the bus and replication go; no client sees them."""
+    cluster = new_cluster(shards=1, replicas=0, external={})
+    cluster.wait_until_ready()
+    (pod,) = cluster.pods()
+    before = announced(cluster, pod)
+    assert pod["status"]["podIP"] in before
+
+    cluster.ask(pod, "CONFIG SET", "cluster-announce-ip", "198.18.0.99", "cluster-announce-bus-port", "17000")
+
+    eventually(lambda: announced(cluster, pod) == before, what="the address to be repaired", timeout=40)
+
+
 def test_failovers_are_heard_of_at_once_and_not_at_the_next_look(steady):
     """Looks at a cluster at rest are 15 s apart."""
     for taking_over in (1, 0, 1, 0):

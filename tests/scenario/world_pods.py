@@ -129,7 +129,7 @@ class Pods:
             self._addresses += 1
             pod.ip = f"10.1.{self._addresses // 250}.{self._addresses % 250 + 1}"
         try:
-            arguments = f"cluster-announce-hostname {pod.ip}\n"
+            arguments = f"cluster-announce-hostname {pod.ip}\ncluster-announce-ip {pod.ip}\n"
             process = Process(self.fleet, ip=pod.ip, version=IMAGES[pod.image], lines=self.lines(index).format(arguments=arguments))
         except FatalConfigError as error:
             self._troubled(pod, Trouble("CrashLoopBackOff", str(error)))

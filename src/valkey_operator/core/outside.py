@@ -84,9 +84,10 @@ def announcements(observed: Observed, records: Mapping[NodeIndex, Announcement |
         file = AnnounceFile(index, record.uid, settings.announce_file(written, version=version, tls=secured)) if has_file else None
         wanted = Record(index, announcement)
         server, pair = observed.servers.get(index), announcement or place
-        values: Mapping[str, str] = {}
+        values: dict[str, str] = {}
         if isinstance(server, Server) and pair is not None:
             values = settings.announcing(pair, version=server.version, tls=secured)
+            values |= settings.drift(places.among_servers(observed, index), server.config)
         differs = isinstance(server, Server) and bool(settings.drift(values, server.config))
         if record.announce != announcement or differs:
             yield Announce(index, wanted, file, values if differs else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from valkey_operator.core import names, tls
+from valkey_operator.core import names, settings, tls
 from valkey_operator.core.observed import Announcement
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ def named_place(observed: Observed, index: NodeIndex) -> str | None:
         ),
         None,
     )
+
+
+def among_servers(observed: Observed, index: NodeIndex) -> dict[str, str]:
+    """By what values other servers find a server; none while its pod has no address."""
+    pod = observed.pods.get(index)
+    return settings.among_servers(pod.ip) if pod is not None and pod.ip is not None else {}
 
 
 def told(observed: Observed, index: NodeIndex, announce: Announcement | None) -> tuple[str, int] | None:

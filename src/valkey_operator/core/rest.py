@@ -61,7 +61,9 @@ def _values(observed: Observed, index: NodeIndex, server: Server) -> Mapping[str
     record = observed.records.get(index)
     pair = (record.announce if record is not None else None) or places.place(observed, index)
     values = settings.running(observed.cluster.spec.config, _CALM, version=server.version)
-    return values | (settings.announcing(pair, version=server.version, tls=observed.tls is not None) if pair is not None else {})
+    if pair is not None:
+        values |= settings.announcing(pair, version=server.version, tls=observed.tls is not None)
+    return values | places.among_servers(observed, index)
 
 
 def _as_recorded(observed: Observed, record: NodeRecord, index: NodeIndex, member: Member) -> bool:

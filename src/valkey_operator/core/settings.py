@@ -24,6 +24,8 @@ CLIENT_IPV4 = f"{CLIENT_KEYS}ipv4"
 CLIENT_IPV6 = f"{CLIENT_KEYS}ipv6"
 CLIENT_PORT = f"{CLIENT_KEYS}port"
 CLIENT_TLS_PORT = f"{CLIENT_KEYS}tls-port"
+BUS_IP = "cluster-announce-ip"
+BUS_PORTS = ("cluster-announce-port", "cluster-announce-tls-port", "cluster-announce-bus-port")
 ENDPOINT_TYPE = "cluster-preferred-endpoint-type"
 NODE_TIMEOUT = "cluster-node-timeout"
 PING_INTERVAL = "cluster-ping-interval"
@@ -39,6 +41,8 @@ ASKED = (
     CLIENT_IPV6,
     CLIENT_PORT,
     CLIENT_TLS_PORT,
+    BUS_IP,
+    *BUS_PORTS,
     ENDPOINT_TYPE,
     NODE_TIMEOUT,
     PING_INTERVAL,
@@ -93,6 +97,11 @@ def announcing(announcement: Announcement, *, version: tuple[int, ...], tls: boo
     ips = {CLIENT_IPV4: announcement.client_ipv4, CLIENT_IPV6: announcement.client_ipv6} if version >= CLIENT_IP_SINCE else {}
     port = {key: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
     return {HOST: announcement.host, **ips, **port}
+
+
+def among_servers(ip: str) -> dict[str, str]:
+    """Where other servers find a server, for the bus and replication: at its pod's address, and at its own ports."""
+    return {BUS_IP: ip, **dict.fromkeys(BUS_PORTS, "0")}
 
 
 def announce_file(announcement: Announcement | None, *, version: tuple[int, ...], tls: bool) -> str:

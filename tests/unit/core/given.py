@@ -94,6 +94,7 @@ def server(index: NodeIndex, told: dict[NodeIndex, Announcement], **changed: Any
             "cluster-announce-client-ipv4": mine.client_ipv4 if mine else "",
             "cluster-announce-client-ipv6": "",
             "cluster-announce-client-port": str(mine.port if mine else 0),
+            **settings.among_servers(pod_ip(index)),
             **settings.running({}, settings.Phase(forming=False, gossiping=False, syncing=False), version=(9, 1, 2)),
         },
     )

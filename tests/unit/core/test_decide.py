@@ -16,6 +16,7 @@ from valkey_operator.core.decide import decide
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement, Probe, Trouble, Verdict, Workload
 from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, Record, Remove, SetConfig, Tell
+from valkey_operator.core.rest import undisturbed
 from valkey_operator.valkey.slots import NO_SLOTS
 
 P0, R0, P1, R1, P2, R2 = NODES
@@ -223,6 +224,17 @@ def test_a_drifted_announcement_is_repaired():
         "cluster-announce-client-ipv6": "",
         "cluster-announce-client-port": "0",
     }
+
+
+def test_where_other_servers_find_a_server_is_repaired():
+    seen = configured(ANNOUNCED, P1, cluster_announce_ip="203.0.113.1", cluster_announce_bus_port="17000")
+    (told,) = [action for action in plan_of(seen).actions if isinstance(action, Announce)]
+    assert told.index == P1
+    assert {key: told.values[key] for key in ("cluster-announce-ip", "cluster-announce-bus-port")} == {
+        "cluster-announce-ip": "10.0.1.0",
+        "cluster-announce-bus-port": "0",
+    }
+    assert not undisturbed(seen, P1, now=NOW)
 
 
 def test_a_silent_server_is_not_told_but_its_file_is_kept():

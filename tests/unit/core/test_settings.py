@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from valkey_operator.core.certificates import Files
 from valkey_operator.core.observed import Announcement
-from valkey_operator.core.settings import ASKED, Phase, announce_file, announcing, carries, drift, running
+from valkey_operator.core.settings import ASKED, Phase, among_servers, announce_file, announcing, carries, drift, running
 
 CALM = Phase(forming=False, gossiping=False, syncing=False)
 OUTSIDE = Announcement("192.0.2.11", 31200, client_ipv4="192.0.2.11")
@@ -117,7 +117,7 @@ def test_every_line_of_the_file_is_a_directive_with_one_quoted_value(announcemen
 
 def test_every_value_that_is_wanted_is_also_asked_for():
     announced = (announcing(OUTSIDE, version=(9, 1, 2), tls=tls) for tls in (False, True))
-    wanted = {*running({}, CALM, version=(9, 1, 2)), *Files("", "", "").settings()}.union(*announced)
+    wanted = {*running({}, CALM, version=(9, 1, 2)), *Files("", "", "").settings(), *among_servers("10.0.0.1")}.union(*announced)
     assert wanted == set(ASKED)
 
 
