@@ -112,9 +112,9 @@ def _whole(observed: Observed, index: NodeIndex, missing: Missing, *, now: datet
 def _unaddressed(observed: Observed, service: str, *, now: datetime) -> Missing:
     """That clients outside cannot begin at the Service over all shards."""
     live = observed.services.get(service)
+    if (other := bootstrap_of_other_class(observed)) is not None:
+        return other
     match observed.cluster.spec.external_access.type:
-        case ExternalAccessType.LOAD_BALANCER if (other := bootstrap_of_other_class(observed)) is not None:
-            return other
         case ExternalAccessType.LOAD_BALANCER if live is not None and is_pending(live):
             return awaited(observed, service, now=now)
         case ExternalAccessType.INGRESS if (taken := taken_port(observed, service)) is not None:

@@ -38,10 +38,10 @@ def is_from_before(observed: Observed) -> bool:
 
     Not where that is since a balancer of another class has to go first.
     """
-    way = observed.cluster.spec.external_access
-    if not way.bootstrap_service or not addresses(observed) or exposure(observed.cluster).bootstrap(observed):
+    cluster = observed.cluster
+    if not cluster.spec.external_access.bootstrap_service or not addresses(observed) or exposure(cluster).bootstrap(observed):
         return False
-    return way.type is not ExternalAccessType.LOAD_BALANCER or load_balancers.bootstrap_of_other_class(observed) is None
+    return load_balancers.bootstrap_of_other_class(observed) is None
 
 
 def obstacle(observed: Observed) -> Missing | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.core import names
 from valkey_operator.core.ports import free, kind_of
+from valkey_operator.core.service_parts import known_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,6 +104,5 @@ def _told(observed: Observed) -> dict[str, int]:
         for index, record in observed.records.items()
         if record.announce is not None
     }
-    status = observed.cluster.status.external_access
-    begin = status.bootstrap.addresses if status is not None and status.bootstrap is not None else ()
-    return told | {names.bootstrap_service(observed.cluster.name): int(address.rpartition(":")[2]) for address in begin}
+    begin = known_number(observed, None)
+    return told | ({names.bootstrap_service(observed.cluster.name): begin} if begin is not None else {})

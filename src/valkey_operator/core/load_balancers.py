@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.api.external_access import LoadBalancerScope
+from valkey_operator.api.external_access import ExternalAccessType, LoadBalancerScope
 from valkey_operator.core import hosts, names, ports
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
@@ -15,8 +15,8 @@ from valkey_operator.core.service_parts import (
     bootstrap_service,
     fixed_family,
     keeps_class,
+    known_number,
     leads,
-    leads_somewhere,
     node_service,
     shard_service,
 )
@@ -85,7 +85,9 @@ def bootstrap(observed: Observed) -> tuple[str, ...]:
 
 
 def bootstrap_of_other_class(observed: Observed) -> Missing | None:
-    """That the balancer over all shards is still one of another class; None where it is not."""
+    """That the balancer over all shards is still one of another class; None where it is not, or where none is wanted."""
+    if observed.cluster.spec.external_access.type is not ExternalAccessType.LOAD_BALANCER:
+        return None
     wanted = {service.name: service for service in services(observed)}
     name = names.bootstrap_service(observed.cluster.name)
     service = observed.services.get(name)
@@ -194,20 +196,9 @@ def _ports(observed: Observed, live: Service | None, places: list[_Place]) -> tu
 
 
 def _told(observed: Observed, index: NodeIndex | None, preferred: int) -> int | None:
-    """The number by which clients know a port whose Service somebody deleted.
-
-    One below the preferred number was never given to that port: it is of another type or setting. So is one at which another Service leads to the
-    node: that one has the endpoint.
-    """
-    if index is None:
-        status = observed.cluster.status.external_access
-        addresses = status.bootstrap.addresses if status is not None and status.bootstrap is not None else ()
-        number = next((int(address.rpartition(":")[2]) for address in addresses), 0)
-    else:
-        record = observed.records.get(index)
-        number = record.announce.port if record is not None and record.announce is not None else 0
-    elsewhere = index is not None and leads_somewhere(observed, index, number)
-    return None if number < preferred or elsewhere else number
+    """The number by which clients know a port. One below the preferred number was never given to it: it is of another type or setting."""
+    number = known_number(observed, index)
+    return number if number is not None and number >= preferred else None
 
 
 def _read_back(service: Service | None, wanted: ExternalService, target: str | int) -> int | None:

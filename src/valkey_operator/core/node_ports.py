@@ -14,7 +14,7 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
-from valkey_operator.core.service_parts import bootstrap_service, fixed_family, leads_somewhere, shard_service
+from valkey_operator.core.service_parts import bootstrap_service, fixed_family, known_number, shard_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -136,11 +136,7 @@ def _ports(observed: Observed, shard: int) -> tuple[ServicePort, ...]:
     wanted: list[ServicePort] = []
     for node in range(cluster.spec.replicas + 1):
         index = NodeIndex(shard, node)
-        record = observed.records.get(index)
-        # A Service that somebody deleted is asked for again with the number that clients know, unless that is of a Service of another type.
-        last = record.announce.port if live is None and record is not None and record.announce is not None else None
-        if last is not None and leads_somewhere(observed, index, last):
-            last = None
+        last = known_number(observed, index) if live is None else None
         preference = last or preferred(cluster.spec.external_access, index)
         used = {number for port in wanted for number in (port.port, port.fallback) if number is not None}
         wanted.append(_asked(port_name(node), live, preference=preference, target=names.container_port(index), used=used))
@@ -148,8 +144,7 @@ def _ports(observed: Observed, shard: int) -> tuple[ServicePort, ...]:
 
 
 def _bootstrap_port(observed: Observed, live: Service | None) -> ServicePort:
-    told = observed.cluster.status.begins_at if live is None else ()
-    last = next((int(address.rpartition(":")[2]) for address in told), None)
+    last = known_number(observed, None) if live is None else None
     preference = last or observed.cluster.spec.external_access.node_port.bootstrap_port
     return _asked(BOOTSTRAP, live, preference=preference, target=names.CLIENT_PORT, used=set())
 

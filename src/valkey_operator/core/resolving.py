@@ -23,15 +23,22 @@ def names_to_resolve(observed: Observed) -> frozenset[str]:
     cluster, spec = observed.cluster, observed.cluster.spec.external_access
     if spec.announce_when is not AnnounceWhen.RESOLVABLE:
         return frozenset()
-    told = {record.announce.host for record in observed.records.values() if record.announce is not None} | begun_at(cluster)
+    known = told(observed)
     return frozenset(
-        host for host in hosts.chosen(cluster) if host not in told and not hosts.is_ipv4(host) and not template.host_mistakes(host)
+        host for host in hosts.chosen(cluster) if host not in known and not hosts.is_ipv4(host) and not template.host_mistakes(host)
     )
 
 
 def unresolved(observed: Observed) -> frozenset[str]:
     """Those of them that do not resolve."""
     return frozenset(name for name in names_to_resolve(observed) if not observed.resolved.get(name, False))
+
+
+def told(observed: Observed) -> frozenset[str]:
+    """The hosts that clients are told: those of nodes, and those at which they begin."""
+    return frozenset(record.announce.host for record in observed.records.values() if record.announce is not None) | begun_at(
+        observed.cluster
+    )
 
 
 def begun_at(cluster: Cluster) -> frozenset[str]:

@@ -9,7 +9,7 @@ from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import ExternalAccessType
 from valkey_operator.api.routes import GATEWAY_KINDS, RouteKind
-from valkey_operator.core import hosts, listeners, names
+from valkey_operator.core import hosts, listeners, names, resolving
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import ListenerRef
@@ -125,10 +125,7 @@ def _holds(verdict: Verdict, *, told: bool) -> bool:
 
 def _is_told(observed: Observed, host: str | None) -> bool:
     """Whether clients are told that host already; where the Gateway's address is told, whether anything is."""
-    external = observed.cluster.status.external_access
-    begin = external.bootstrap.addresses if external is not None and external.bootstrap is not None else ()
-    told = {record.announce.host for record in observed.records.values() if record.announce is not None}
-    told |= {address.rpartition(":")[0] for address in begin}
+    told = resolving.told(observed)
     return bool(told) if host is None else host in told
 
 

@@ -73,6 +73,11 @@ class ServiceChange:
             return ()
         return tuple(family for family in families if family not in self.wanted.ip_families)
 
+    @property
+    def _shard(self) -> int | None:
+        """The shard whose Service this is; None where it is one node's, or that of all shards."""
+        return self.wanted.shard if self.wanted.role != "node" else None
+
     def _on_its_way(
         self, ports: tuple[AllocatedPort, ...], families: tuple[str, ...], observed: Observed, topology: Topology
     ) -> ExternalService | None:
@@ -134,17 +139,16 @@ class ServiceChange:
         wanted = self.wanted
         merged = replace(wanted, ports=beside(wanted.ports, map(as_it_is, old)))
         targets = [*(port.target for port in merged.ports), *(port.target for port in self._old_ports)]
-        if wanted.shard is None or wanted.role == "node" or not any(isinstance(target, str) for target in targets):
+        if self._shard is None or not any(isinstance(target, str) for target in targets):
             return merged
         selector = {key: value for key, value in wanted.selector.items() if key != names.NODE_INDEX}
         return replace(merged, selector=selector, ports=self._to_primary(merged.ports, topology))
 
     def _to_primary(self, ports: Iterable[ServicePort], topology: Topology) -> tuple[ServicePort, ...]:
         """Ports of a shard's Service that selects all its pods: those of the shard lead to its primary, where they led while nobody knows it."""
-        shard = self.wanted.shard
-        if shard is None or self.wanted.role == "node":
+        if self._shard is None:
             return tuple(ports)
-        primary = topology.primary(shard)
+        primary = topology.primary(self._shard)
         before = {port.name: port.target for port in self.live.ports} if self.live is not None else {}
         return tuple(
             port

@@ -104,9 +104,18 @@ def leads(cluster: Cluster, service: Service, index: NodeIndex, number: int, *, 
     return any(alone or port.target == names.container_port(index) for port in there)
 
 
-def leads_somewhere(observed: Observed, index: NodeIndex, number: int) -> bool:
-    """Whether there is a Service that leads to just that node at that number."""
-    return any(leads(observed.cluster, service, index, number) for service in observed.services.values())
+def known_number(observed: Observed, index: NodeIndex | None) -> int | None:
+    """The number by which clients know a node, or all shards (None), to ask for again where somebody deleted the Service; None where they know none.
+
+    Nor where another Service leads to the node at it: that one has the endpoint.
+    """
+    if index is None:
+        return next((int(address.rpartition(":")[2]) for address in observed.cluster.status.begins_at), None)
+    record = observed.records.get(index)
+    number = record.announce.port if record is not None and record.announce is not None else None
+    if number is None or any(leads(observed.cluster, service, index, number) for service in observed.services.values()):
+        return None
+    return number
 
 
 def keeps_class(wanted: ExternalService, live: Service | None) -> bool:

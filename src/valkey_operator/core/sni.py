@@ -63,7 +63,7 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
     found = next((port for port in service.ports if port.port == number), None) if service is not None else None
     if service is None or service.deleting or found is None:
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} does not have port {number} yet")
-    if (taken := taken_port(observed, name)) is not None:
+    if (taken := _taken(service, number)) is not None:
         return taken
     if not by_node(cluster) and ports.kind_of(found.name) != "sni":
         return Missing(
@@ -79,14 +79,18 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
 
 def taken_port(observed: Observed, name: str) -> Missing | None:
     """That the port of a Service that clients would be told of is somebody else's; None where it is not."""
-    number = _numbers(observed).get(name, observed.cluster.spec.external_access.port)
     service = observed.services.get(name)
-    if service is None or number not in ports.taken_by_others(service):
+    number = _numbers(observed).get(name, observed.cluster.spec.external_access.port)
+    return _taken(service, number) if service is not None else None
+
+
+def _taken(service: Service, number: int) -> Missing | None:
+    if number not in ports.taken_by_others(service):
         return None
     found = next(port for port in service.ports if port.port == number)
     return Missing(
         Reason.SERVICE_CONFLICT,
-        f"port {number} of Service {name} is {found.name}, which somebody else put there: remove it, or set another "
+        f"port {number} of Service {service.name} is {found.name}, which somebody else put there: remove it, or set another "
         "spec.externalAccess.advertisedPort",
     )
 

@@ -131,7 +131,7 @@ def test_somebody_elses_port_on_the_service_over_all_shards_is_told():
     ]
     told = {index: Announcement(f"orders-{index}.example.com", 6380) for index in NODES}
     by_node = {"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com", "announceWhen": "Always"}
-    assert lack(replace(observed(by_node, mine, *nodes, told=told), tls=None)) == (
+    assert lack(observed(by_node, mine, *nodes, told=told)) == (
         Reason.SERVICE_CONFLICT,
         "port 6380 of Service orders is mine, which somebody else put there: remove it, or set another spec.externalAccess.advertisedPort",
     )
