@@ -14,6 +14,7 @@ from valkey_operator.core.plan import ServicePort
 from valkey_operator.core.service_parts import (
     bootstrap_service,
     fixed_family,
+    going,
     keeps_class,
     known_number,
     leads,
@@ -57,7 +58,9 @@ def _endpoint(observed: Observed, index: NodeIndex, wanted: Mapping[str, Externa
     if service is not None and keeps_class(wanted[name], service):
         return _other_class(service, wanted, observed, index)
     port = _read_back(service, wanted[name], names.container_port(index))
-    if service is None or service.deleting or port is None or service.type != "LoadBalancer":
+    if (leaving := going(service)) is not None:
+        return leaving
+    if service is None or port is None or service.type != "LoadBalancer":
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} has no port for node {index} yet")
     if (fixed := fixed_family(observed.cluster, service)) is not None:
         return fixed

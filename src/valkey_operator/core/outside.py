@@ -110,6 +110,12 @@ def _lack(
         return None
     if drain is None:
         return Lack(Reason.ANNOUNCING, "external access is off; servers are being told to announce their places inside")
+    if drain.over(now):
+        names = ", ".join(dict.fromkeys(name.partition(":")[0] for name in leftovers))
+        return Lack(
+            Reason.DRAINING,
+            f"external access is off; what is left of it goes: {names}; what stays is held by who its metadata.finalizers name",
+        )
     return Lack(
         Reason.DRAINING,
         f"external access is off; its Services stay for clients with old endpoints until {drain.until:%H:%M:%S} UTC",

@@ -118,6 +118,16 @@ def known_number(observed: Observed, index: NodeIndex | None) -> int | None:
     return number
 
 
+def going(service: Service | None) -> Missing | None:
+    """That a Service is being deleted; None where it is not."""
+    if service is None or not service.deleting:
+        return None
+    return Missing(
+        Reason.ALLOCATING_PORTS,
+        f"Service {service.name} is being deleted and is made anew once it is gone: while it stays, its metadata.finalizers name who holds it",
+    )
+
+
 def keeps_class(wanted: ExternalService, live: Service | None) -> bool:
     """Whether a Service is a load balancer of another class than is wanted: Kubernetes keeps that until the Service is of another type.
 

@@ -13,7 +13,7 @@ from valkey_operator.core.names import NodeIndex
 from valkey_operator.core.observed import Announcement
 from valkey_operator.core.plan import ServicePort
 from valkey_operator.core.routes import refusal
-from valkey_operator.core.service_parts import bootstrap_service, fixed_family, node_service, shard_service
+from valkey_operator.core.service_parts import bootstrap_service, fixed_family, going, node_service, shard_service
 from valkey_operator.core.topology import Topology
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
     number = numbers.get(name, cluster.spec.external_access.port)
     service = observed.services.get(name)
     found = next((port for port in service.ports if port.port == number), None) if service is not None else None
-    if service is None or service.deleting or found is None:
+    if (leaving := going(service)) is not None:
+        return leaving
+    if service is None or found is None:
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} does not have port {number} yet")
     if (taken := _taken(service, number)) is not None:
         return taken

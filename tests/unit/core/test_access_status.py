@@ -322,6 +322,10 @@ def test_a_drain_begins_anew_when_the_spec_changes():
 def test_in_the_end_services_go():
     result = found(inside_all(draining_since="2026-03-01T11:59:00Z"))
     assert [service.name for service in result.services.removed] == ["orders-0", "orders-1", "orders-2"]
+    assert result.lack.message == (
+        "external access is off; what is left of it goes: orders-0, orders-1, orders-2; "
+        "what stays is held by who its metadata.finalizers name"
+    )
 
 
 @pytest.mark.parametrize("told", [{}, {"draining_since": "2026-03-01T11:00:00Z"}])

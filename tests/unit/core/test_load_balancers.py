@@ -241,3 +241,11 @@ def test_clients_do_not_begin_at_a_balancer_of_another_class():
     same = observed({**OTHER_CLASS, "loadBalancerClass": "example.com/one"}, live, answering=False)
     assert load_balancers.bootstrap(same) == ("198.51.100.9:6380",)
     assert load_balancers.bootstrap_of_other_class(same) is None
+
+
+def test_a_balancer_that_is_being_deleted_is_named():
+    gone = replace(SHARDS[0], deleting=True)
+    missing = load_balancers.endpoints(observed({"type": "LoadBalancer"}, gone, *SHARDS[1:]))[NodeIndex(0, 0)]
+    assert missing.message == (
+        "Service orders-0 is being deleted and is made anew once it is gone: while it stays, its metadata.finalizers name who holds it"
+    )

@@ -75,6 +75,13 @@ def test_nothing_is_an_endpoint_before_its_service_is_there():
     assert (endpoint.reason, endpoint.message) == ("AllocatingPorts", "Service orders-1-1 does not have port 6380 yet")
 
 
+def test_a_service_that_is_being_deleted_is_named():
+    live = service("orders-1-1", AllocatedPort("sni-1", 6380, None), kind="node", type_="ClusterIP", deleting=True)
+    assert sni.endpoints(observed(BY_NODE, live))[NodeIndex(1, 1)].message == (
+        "Service orders-1-1 is being deleted and is made anew once it is gone: while it stays, its metadata.finalizers name who holds it"
+    )
+
+
 def test_a_port_that_leads_there_already_serves_whatever_it_was_made_for():
     live = service("orders-1-1", AllocatedPort("lb-1", 6380, 30001, "valkey-1-1"), kind="node", type_="LoadBalancer")
     assert sni.endpoints(observed(BY_NODE, live))[NodeIndex(1, 1)] == Announcement("orders-1-1.example.com", 6380)
