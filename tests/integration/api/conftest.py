@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from valkey_operator.api.cluster import GROUP
 from valkey_operator.api.schema import KINDS, Kind, crd
 
 ROOT = Path(__file__).parents[3]
@@ -42,11 +44,21 @@ class Kubectl:
 
 @pytest.fixture(scope="session")
 def kubectl(api_server: Path) -> Kubectl:
-    """kubectl, once the API server serves the project's kinds."""
+    """kubectl, once the API server serves the project's kinds and explains them."""
     run = Kubectl(api_server)
     run("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "deploy" / "crds"))
     run("wait", "--for=condition=Established", "--timeout=30s", "crd/valkeyclusters.valkey.io", "crd/valkeynodes.valkey.io")
+    for kind in KINDS:
+        until_explained(run, kind)
     return run
+
+
+def until_explained(kubectl: Kubectl, kind: Kind) -> None:
+    """The API server publishes the schema of a kind (OpenAPI) some time after it serves the kind."""
+    deadline = time.monotonic() + 30
+    while (done := kubectl.run("explain", f"{kind.plural}.{GROUP}")).returncode:
+        assert time.monotonic() < deadline, f"no schema of {kind.plural} in 30 s: {done.stderr}"
+        time.sleep(0.1)
 
 
 def in_group(kind: Kind, group: str) -> Any:
