@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from valkey_operator.controllers import secret_views
+from valkey_operator.controllers.following import Following
 from valkey_operator.controllers.service_events import ServiceEvents
 from valkey_operator.controllers.trust import Trust
 from valkey_operator.core import access, names, resolving, settings, tls
@@ -61,6 +62,7 @@ class Eyes:
         self._now = now
         self._trust = Trust()
         self._events = ServiceEvents(kube, now=now)
+        self._following = Following(mirror, now=now)
         self._user_secrets: dict[tuple[str, str, str], secret_views.Secret] = {}
 
     async def observe(self, cluster: Cluster, *, only: NodeIndex | None = None) -> Observed:
@@ -96,6 +98,7 @@ class Eyes:
         self._user_secrets = {key: value for key, value in self._user_secrets.items() if key in current}
         self._trust.prune()
         self._events.prune()
+        self._following.prune()
 
     async def _known(self, cluster: Cluster) -> Observed:
         """What the mirror holds, no server asked yet."""
@@ -112,6 +115,7 @@ class Eyes:
             files=frozenset(child.index for child in mirror.config_maps.store.by(key) if child.index is not None),
             services={seen.child.name: seen.view for seen in mirror.services.store.by(key) if seen.child.is_owned_by(cluster.uid)},
             served=_served(mirror.slices.store.by(key)),
+            followed=self._following.due(cluster.namespace),
             machines={view.name: view for view in mirror.machines.store.all()} if mirror.machines is not None else None,
             passwords=secret_views.passwords(system) if system is not None else None,
             fresh_passwords=Passwords(operator=_password(), replication=_password(), default=_password()),

@@ -219,7 +219,7 @@ def _withheld(
     """What keeps an endpoint from being announced instead of the current one; None where it is proven."""
     doubt = _doubt(observed, topology, index, endpoint)
     if doubt is None:
-        return None
+        return _unfollowed(observed, index, now=now)
     if not _is_silent(observed, index, endpoint):
         return Withheld(doubt)
     since = _silent_since(observed, index, endpoint) or now
@@ -252,6 +252,18 @@ def _doubt(observed: Observed, topology: Topology, index: NodeIndex, endpoint: A
     if probe.id != expected:
         return f"{endpoint.address} reaches another server than that of node {index}"
     return None
+
+
+def _unfollowed(observed: Observed, index: NodeIndex, *, now: datetime) -> Withheld | None:
+    """What an answer does not prove: at a balancer's address the operator's own Kubernetes node gives it, and the others may follow later."""
+    if observed.cluster.spec.external_access.type is not ExternalAccessType.LOAD_BALANCER:
+        return None
+    name = load_balancers.service_of(observed.cluster, index)
+    if now >= observed.followed.get(name, now):
+        return None
+    return Withheld(
+        f"Service {name} has just changed, and more than once: kube-proxies of other Kubernetes nodes follow within a second"
+    )
 
 
 def _is_silent(observed: Observed, index: NodeIndex, endpoint: Announcement) -> bool:

@@ -372,6 +372,8 @@ class Observed:
     claims: Mapping[str, str] = field(default_factory=dict)
     """Endpoints (`host:port`) that other clusters have, each with its owner (`namespace/name`)."""
     routing: Routing = NO_ROUTING
+    followed: Mapping[str, datetime] = field(default_factory=dict)
+    """When kube-proxies have followed the last change of a Service, by name, where it came right after another one."""
     service_warnings: Mapping[str, str] = field(default_factory=dict)
     """Of Services whose load balancer has no address, or was dialled in vain: the newest Warning event."""
     snippet: Snippet | None = None
