@@ -248,9 +248,7 @@ def test_what_is_for_balancers_alone_comes_and_goes_with_the_type(new_cluster):
 
 def test_another_class_comes_by_way_of_node_ports_however_soon_it_is_wanted(new_cluster):
     """§1: Kubernetes keeps the class of a balancer for its life, so the Services have to be something else in between; clients do not notice."""
-    # No balancer gets the address of another a moment before, and each takes its time, as those of clouds do: of several changes in a moment a
-    # kube-proxy follows the last one only a second later, and the operator sees no other than its own node's.
-    own = {"serviceAnnotations": {ADDRESS: POOL + "21{shard}", DELAY: "2"}}
+    own = {"serviceAnnotations": {ADDRESS: POOL + "21{shard}"}}  # that no balancer gets the address of another a moment before
     cluster = new_cluster(external=LB | own | {"drainSeconds": 3})
     cluster.wait_until_ready()
     addresses = [address.split(":")[0] for address in cluster.pod_addresses()]
