@@ -63,6 +63,22 @@ def test_where_other_servers_find_a_server_is_repaired(new_cluster):
     eventually(lambda: announced(cluster, pod) == before, what="the address to be repaired", timeout=40)
 
 
+def test_a_service_that_lost_its_labels_is_found_again_and_keeps_its_ports(steady):
+    """By its labels the operator sees what is its own."""
+    name = f"{steady.name}-1"
+    before = steady.services()[name]
+    labels = before["metadata"]["labels"]
+
+    steady.api.patch(kinds.SERVICE, name, steady.namespace, {"metadata": {"labels": dict.fromkeys(labels)}})
+
+    def is_as_before(found):
+        return found and found[0]["metadata"].get("labels") == labels
+
+    steady.api.until(kinds.SERVICE, steady.namespace, is_as_before, name=name, what="the labels to come back")
+    assert steady.services()[name]["spec"] == before["spec"]
+    steady.wait_until_ready()
+
+
 def test_failovers_are_heard_of_at_once_and_not_at_the_next_look(steady):
     """Looks at a cluster at rest are 15 s apart."""
     for taking_over in (1, 0, 1, 0):

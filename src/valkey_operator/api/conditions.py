@@ -99,5 +99,6 @@ class Reason(StrEnum):
     REPLICAS_NOT_REACHABLE = "ReplicasNotReachable"
     LOCAL_TRAFFIC_POLICY = "LocalTrafficPolicy"
     SOURCE_RANGES = "SourceRanges"
+    ANNOTATIONS_LEFT_OUT = "AnnotationsLeftOut"
     ENDPOINTS_UNPROVEN = "EndpointsUnproven"
     MULTIPLE_WARNINGS = "MultipleWarnings"

@@ -129,14 +129,19 @@ class Hands:
                 await self._write(cluster, less, stamped(body), write, tries=tries)
 
     async def _create(self, cluster: Cluster, kind: str, body: Object, *, owner: str) -> None:
-        name = body["metadata"]["name"]
+        """Make it. One of ours that lost its labels is not seen, and found only by its name: it gets them back, and is seen again."""
+        name, labels = body["metadata"]["name"], body["metadata"]["labels"]
         try:
             await self._kube.create(self._mirror.kind(kind), body)
             log.info("created %s %s", kind, name)
         except AlreadyExists:
             live = await self._kube.get(self._mirror.kind(kind), name, cluster.namespace)
-            if not views.child(live).is_owned_by(owner):
+            child = views.child(live)
+            if not child.is_owned_by(owner):
                 raise AlreadyExists(_conflict(kind, name, live)) from None
+            if not labels.items() <= child.labels.items():
+                await self._kube.label(self._mirror.kind(kind), name, cluster.namespace, labels, uid=child.uid)
+                log.info("labelled %s %s again", kind, name)
 
     async def _change(self, kind: str, body: Object, *, uid: str) -> None:
         body["metadata"]["uid"] = uid

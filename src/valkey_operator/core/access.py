@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PATIENCE = timedelta(seconds=5)
 """How long an endpoint that does not answer the operator is withheld: a firewall may let clients through but not the operator."""
 BALANCER_PATIENCE = timedelta(seconds=60)
-"""The same for the first endpoint behind a load balancer, which clouds report before it works."""
+"""The same behind a load balancer, which clouds report before it works; for as long nobody need miss it, being told none or one that works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,14 +225,15 @@ def _withheld(
     since = _silent_since(observed, index, endpoint) or now
     spec = observed.cluster.spec.external_access
     if spec.announce_when is not AnnounceWhen.ALWAYS:
-        if current is not None and _doubt(observed, topology, index, current) is None:
+        works = current is not None and _doubt(observed, topology, index, current) is None
+        if current is not None and works and not load_balancers.kept_out(observed):
             # The operator's way out is open, so the new endpoint does not work yet.
             return Withheld(
                 f"{doubt}; clients keep {current.address}, where it gets an answer: if only the operator is kept away from the new one, "
                 "set spec.externalAccess.announceWhen to Always",
                 since,
             )
-        if current is None and spec.type is ExternalAccessType.LOAD_BALANCER:
+        if (current is None or works) and spec.type is ExternalAccessType.LOAD_BALANCER:
             return Withheld(doubt, since, since + BALANCER_PATIENCE)
     return Withheld(doubt, since, since + PATIENCE)
 

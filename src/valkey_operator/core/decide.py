@@ -264,7 +264,7 @@ def _outside_waits(observed: Observed, external: Outside, *, now: datetime) -> I
         silent = [held.silent_since for held in external.access.withheld.values() if held.silent_since is not None]
         is_new = bool(silent) and now < max(silent) + _EXPECTED
         yield NEAR if is_new or not _late(observed.cluster, ConditionType.EXTERNAL_ACCESS_READY, now) else DNS
-    if external.lack is not None and external.lack.reason in _POLLED:
+    if _POLLED & external.awaited:
         yield DNS
     if external.access.unproven:
         yield HEALTH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
@@ -130,6 +131,13 @@ def _is_through_other_class(number: int, index: NodeIndex, wanted: Mapping[str, 
     cluster = observed.cluster
     kept = (service for name, service in observed.services.items() if name in wanted and keeps_class(wanted[name], service))
     return any(leads(cluster, service, index, number, kind="lb") for service in kept)
+
+
+def kept_out(observed: Observed) -> tuple[str, ...]:
+    """The pods' addresses that the wanted source ranges keep out of load balancers; so they probably do with the operator's own."""
+    ranges = [ip_network(text, strict=False) for text in observed.cluster.spec.external_access.load_balancer_source_ranges]
+    ips = (pod.ip for pod in observed.pods.values() if ranges and pod.ip)
+    return tuple(ip for ip in ips if not any(ip_address(ip) in each for each in ranges))
 
 
 def is_pending(service: Service) -> bool:

@@ -10,6 +10,7 @@ from valkey_operator.core import places, settings, tls, transition, versions
 from valkey_operator.core.access import access
 from valkey_operator.core.access_status import draining, external_status, lack
 from valkey_operator.core.health import Lack
+from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Server
 from valkey_operator.core.plan import Announce, AnnounceFile, Ensure, Record, Remove
 from valkey_operator.core.routes import routes_now
@@ -40,6 +41,12 @@ class Outside:
     lack: Lack | None
     """What keeps it from being ready; None when it is ready, or off with nothing left of it."""
     status: ExternalAccessStatus | None
+
+    @property
+    def awaited(self) -> frozenset[Reason]:
+        """Everything that is waited for, be it what is told or not."""
+        missing = (endpoint.reason for endpoint in self.access.endpoints.values() if isinstance(endpoint, Missing))
+        return frozenset(missing) | ({self.lack.reason} if self.lack is not None else set())
 
 
 def outside(observed: Observed, topology: Topology, *, now: datetime) -> Outside:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
-from valkey_operator.core import hosts, names, node_ports, places, tls, users
+from valkey_operator.core import hosts, load_balancers, names, node_ports, places, tls, users
 from valkey_operator.core.balancer_words import quoted
 from valkey_operator.core.certificates import covers, missing_names
-from valkey_operator.core.exposure import shard_addressed
+from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.health import Lack
 from valkey_operator.core.observed import Announcement
 
@@ -141,15 +140,19 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
             Reason.REPLICAS_NOT_REACHABLE,
             "advertisedHost does not tell the nodes of a shard apart, so that clients outside reach primaries only: add {node} to it",
         )
-    ranges = [ip_network(text, strict=False) for text in settings.load_balancer_source_ranges]
-    kept_out = [
-        pod.ip for pod in observed.pods.values() if ranges and pod.ip and not any(ip_address(pod.ip) in each for each in ranges)
-    ]
+    kept_out = load_balancers.kept_out(observed)
     if kept_out:
         yield Lack(
             Reason.SOURCE_RANGES,
             f"spec.externalAccess.loadBalancerSourceRanges keeps pods out ({kept_out[0]}): clients inside Kubernetes are told the same "
             "endpoints and may not reach them; add the pod network",
+        )
+    carried = {key for service in exposure(observed.cluster).services(observed) for key in service.annotations}
+    if left_out := sorted(settings.service_annotations.keys() - carried):
+        yield Lack(
+            Reason.ANNOTATIONS_LEFT_OUT,
+            f"spec.externalAccess.serviceAnnotations has values that no Service can have: {', '.join(left_out)}; with this type and scope each "
+            "Service is of more than the one shard or node that they name: take {shard} and {node} out of them as far as that is so",
         )
     if settings.type != "LoadBalancer" and settings.external_traffic_policy == "Local" and settings.advertised_host is not None:
         yield Lack(

@@ -214,6 +214,14 @@ class Kube:
         self.observer.wrote(kind, "apply-status" if subresource == "status" else "apply")
         return applied
 
+    async def label(self, kind: Kind, name: str, namespace: str, labels: Mapping[str, str], *, uid: str) -> Object:
+        """The object of that uid with these labels beside its others. NotFound if there is none, Conflict if it is another one."""
+        body = {"metadata": {"uid": uid, "labels": dict(labels)}}
+        what = f"label {_named(kind, namespace, name)}"
+        labelled = await self._call("PATCH", kind, kind.path(namespace, name), body=body, patch=PatchType.MERGE, what=what)
+        self.observer.wrote(kind, "patch")
+        return labelled
+
     async def replace(self, kind: Kind, body: Mapping[str, Any]) -> Object:
         """The object after it was replaced as a whole. Conflict unless its `metadata.resourceVersion` is still the current one."""
         meta = body["metadata"]

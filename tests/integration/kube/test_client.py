@@ -51,6 +51,17 @@ async def test_an_apply_or_delete_for_an_object_whose_name_another_took_is_a_con
     assert await kube.get(CONFIG_MAP, "x", namespace) == second
 
 
+async def test_labels_come_back_beside_those_of_others_and_to_that_very_object(kube, namespace):
+    made = await kube.create(CONFIG_MAP, config_map("x", namespace, a="1"))
+    await kube.label(CONFIG_MAP, "x", namespace, {"again": "there"}, uid=made["metadata"]["uid"])
+    labelled = await kube.get(CONFIG_MAP, "x", namespace)
+    assert (labelled["metadata"]["labels"], labelled["data"]) == ({"made": "here", "again": "there"}, {"a": "1"})
+    with pytest.raises(Conflict):
+        await kube.label(CONFIG_MAP, "x", namespace, {"again": "here"}, uid="another")
+    with pytest.raises(NotFound):
+        await kube.label(CONFIG_MAP, "y", namespace, {"again": "here"}, uid="another")
+
+
 async def test_an_apply_does_not_bring_back_what_has_gone(kube, namespace):
     made = await kube.create(CONFIG_MAP, config_map("x", namespace, a="1"))
     await kube.delete(CONFIG_MAP, "x", namespace)

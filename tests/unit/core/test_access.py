@@ -470,6 +470,18 @@ def test_a_balancer_that_answers_waits_until_all_kube_proxies_have_followed():
     assert records(seen, now=NOW + timedelta(seconds=1))[FIRST] == Announcement("198.51.100.0", 6380, "198.51.100.0")
 
 
+@pytest.mark.parametrize(("ranges", "told"), [(["203.0.113.0/24"], True), (["203.0.113.0/24", "10.0.0.0/8"], False), ([], False)])
+def test_a_silent_balancer_that_keeps_pods_out_takes_over_after_a_minute_from_an_endpoint_that_answers(ranges, told):
+    new = Announcement("198.51.100.0", 6380, "198.51.100.0")
+    seen = observed({"type": "LoadBalancer", "loadBalancerSourceRanges": ranges}, *BALANCERS, told=OUTSIDE)
+    seen = replace(seen, probes={**seen.probes, new: Probe(None, "timed out"), OUTSIDE[FIRST]: Probe(node_id(FIRST))})
+    node = NodeEndpoint(node=0, address=new.address, waiting_since="2026-03-01T11:59:00Z")
+    status = ExternalAccessStatus(type="LoadBalancer", endpoints=(ShardEndpoint(shard=0, nodes=(node,)),))
+    seen = replace(seen, cluster=replace(seen.cluster, status=seen.cluster.status.model_copy(update={"external_access": status})))
+    assert records(seen, now=NOW - timedelta(seconds=1))[FIRST] == OUTSIDE[FIRST]
+    assert records(seen, now=NOW)[FIRST] == (new if told else OUTSIDE[FIRST])
+
+
 def test_a_balancer_that_kube_proxies_do_not_follow_yet_keeps_the_endpoint_that_clients_have():
     seen = observed({"type": "LoadBalancer"}, *BALANCERS, told=OUTSIDE)
     held = changed_twice(seen, "orders-0", due=NOW + timedelta(seconds=1))

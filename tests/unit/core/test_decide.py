@@ -381,6 +381,12 @@ def test_names_are_asked_for_every_five_seconds():
     assert look(named)[0] == 5.0
 
 
+def test_names_are_asked_for_while_something_else_is_told_first():
+    named = formed(observed({**TYPE, "advertisedHost": "{name}-{shard}-{node}.example.com"}, *SERVICES[1:], ALL_SHARDS))
+    assert plan_of(named).status.condition(ConditionType.EXTERNAL_ACCESS_READY).reason == "AllocatingPorts"
+    assert look(named)[0] == 5.0
+
+
 def test_the_end_of_a_drain_is_awaited():
     seen = formed(stored(observed(OFF, *SERVICES), ExternalAccessStatus(type="NodePort", draining_since="2026-03-01T11:59:40Z")))
     assert look(seen) == (40.0, False)

@@ -80,6 +80,25 @@ def test_source_ranges_that_keep_pods_out_are_told():
     assert Reason.SOURCE_RANGES not in found(observed({**balanced, "loadBalancerSourceRanges": ["203.0.113.0/24", "10.0.0.0/8"]}))
 
 
+@pytest.mark.parametrize(
+    ("access", "left_out"),
+    [
+        ({"type": "LoadBalancer"}, "of-a-node"),
+        ({"type": "LoadBalancer", "loadBalancerScope": "Cluster"}, "of-a-node, of-a-shard"),
+        ({"type": "LoadBalancer", "loadBalancerScope": "Node"}, None),
+        ({"type": "NodePort"}, "of-a-node"),
+        ({"type": "Ingress", "advertisedHost": "{name}-{shard}-{node}.example.com"}, None),
+    ],
+)
+def test_annotations_that_no_service_can_have_are_told(access, left_out):
+    annotations = {"of-all": "{name}", "of-a-shard": "{name}-{shard}", "of-a-node": "{name}-{shard}-{node}"}
+    told = found(observed({**access, "serviceAnnotations": annotations})).get(Reason.ANNOTATIONS_LEFT_OUT)
+    if left_out is None:
+        assert told is None
+    else:
+        assert told.startswith(f"spec.externalAccess.serviceAnnotations has values that no Service can have: {left_out}; ")
+
+
 def test_endpoints_that_the_operator_could_not_reach_are_told():
     first = NodeIndex(0, 0)
     seen = waiting(probed(READY, first, Probe(None, "timed out")), first, since="2026-03-01T11:00:00Z")
