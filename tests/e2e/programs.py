@@ -141,8 +141,12 @@ def sampler(
     hosts: Path | None = None,
     trust: Path | None = None,
     inside: Mapping[str, str] | None = None,
+    by_shard: bool = False,
 ) -> Running:
-    """The check of every pair that any of the servers (their pod IPs) tells; `inside`: names inside and the addresses to which they lead."""
+    """The check of every pair that any of the servers (their pod IPs) tells.
+
+    `inside`: names inside and the addresses to which they lead; `by_shard`: whether what is told of a replica may lead to its primary.
+    """
     settings = {
         "servers": list(servers),
         "username": login[0],
@@ -150,6 +154,7 @@ def sampler(
         "pods": PODS,
         "trust": trust and str(trust),
         "inside": inside or {},
+        "by_shard": by_shard,
         "dial": python("dial.py", is_outside=True, hosts=hosts),
     }
     return Running(python("sample.py", is_outside=False), settings)

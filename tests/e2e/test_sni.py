@@ -29,6 +29,12 @@ BY_NODE = {
 BY_SHARD = BY_NODE | {"advertisedHost": "{name}-{shard}.sni.example.com"}
 BALANCER = "198.18.100.21"
 """Of shard 0 the balancer has this address and a 0, and so on."""
+PORTS = BY_NODE | {"type": "NodePort", "advertisedHost": "{name}-{shard}-{node}.np.example.com", "advertisedPort": None}
+BALANCERS = {
+    "type": "LoadBalancer",
+    "advertisedHost": "{name}-{shard}-{node}.lb.example.com",
+    "serviceAnnotations": {"sandbox.valkey.io/address": BALANCER + "{shard}"},
+}
 
 
 @pytest.fixture
@@ -166,19 +172,16 @@ def _leads_to(found, *, node):
 
 def test_no_request_fails_while_the_type_and_the_names_change(web, router, outside):
     """Story 8, between the SNI router, node ports and load balancers: every pair that is told can be dialled, no pod is restarted."""
-    ports = BY_NODE | {"type": "NodePort", "advertisedHost": "{name}-{shard}-{node}.np.example.com"}
-    balancers = {"type": "LoadBalancer", "advertisedHost": "{name}-{shard}-{node}.lb.example.com"}
-    balancers["serviceAnnotations"] = {"sandbox.valkey.io/address": BALANCER + "{shard}"}
-    cluster = web(ports)
+    cluster = web(PORTS)
     cluster.wait_until_ready()
     identities = cluster.pod_identities()
     turned = "{node}-{shard}-web.sni.example.com"
     changes = (
         (BY_NODE, by_node),
-        (balancers, None),
+        (BALANCERS, None),
         (BY_NODE | {"advertisedHost": turned, "serviceAnnotations": None}, lambda made: by_node(made, turned)),
         (BY_NODE, lambda made: by_node(made, turned) | by_node(made)),
-        (ports, None),
+        (PORTS, None),
     )
     pods = [pod["status"]["podIP"] for pod in cluster.pods()]
     with programs.sampler(pods, login=cluster.login(), **outside, inside=pod_names(cluster)) as sampler:
@@ -195,6 +198,73 @@ def test_no_request_fails_while_the_type_and_the_names_change(web, router, outsi
     assert sampled["wrong"] == []
     assert cluster.pod_identities() == identities
     assert {service["spec"]["type"] for service in cluster.services().values()} == {"NodePort"}
+
+
+@pytest.mark.parametrize("access", [BY_NODE, BALANCERS | {"announceWhen": "Always", "drainSeconds": 3}], ids=["names", "balancers"])
+def test_no_request_fails_while_access_is_turned_off_and_on(web, router, outside, access):
+    """Story 8: clients outside work until the drain is over, clients that reach everything work through all of it."""
+    cluster = web(access)
+
+    def led():
+        if access["type"] == "Ingress":
+            router.lead(by_node(cluster))  # the Services of the names have other addresses each time
+        cluster.wait_until_ready()
+
+    led()
+    identities, inside = cluster.pod_identities(), pod_names(cluster)
+    with outside["hosts"].open("a") as file:
+        file.writelines(f"{ip} {name}\n" for name, ip in inside.items())
+    login = cluster.login("default")
+    with (
+        programs.sampler(inside.values(), login=cluster.login(), **outside, inside=inside) as sampler,
+        programs.loads(
+            prefix="through", login=login, seeds=[f"{name}:6379" for name in inside], is_outside=False, **outside
+        ) as through,
+    ):
+        for _ in range(2):
+            with programs.loads(prefix="lasting", login=login, seeds=seeds(cluster), fresh_every=None, **outside) as lasting:
+                cluster.external(enabled=False)
+                cluster.wait_for("ExternalAccessReady", "False", reason="Draining")
+                reports = [load.stop() for load in lasting]
+            cluster.wait_until(lambda found: "externalAccess" not in found[0]["status"], what="nothing left of external access")
+            assert cluster.services() == {}
+            cluster.external(enabled=True)
+            led()
+        reports += [load.stop() for load in through]
+        sampled = sampler.stop()
+    for report in reports:
+        assert report["failures"] == 0, report["complaints"]
+        assert report["lost"] == []
+    assert sampled["wrong"] == []
+    assert cluster.pod_identities() == identities
+
+
+def test_no_request_fails_between_one_name_per_shard_and_node_ports_and_balancers(web, router, outside):
+    """Story 8 where the selector of a shard's Service differs; between a balancer and one name per shard the port does too."""
+    cluster = web(PORTS)
+    cluster.wait_until_ready()
+    identities = cluster.pod_identities()
+    changes = (
+        BY_SHARD,
+        PORTS,
+        BALANCERS | {"advertisedPort": 7000},
+        BY_SHARD | {"advertisedPort": 6380, "serviceAnnotations": None},
+    )
+    pods = [pod["status"]["podIP"] for pod in cluster.pods()]
+    with programs.sampler(pods, login=cluster.login(), **outside, inside=pod_names(cluster), by_shard=True) as sampler:
+        for number, change in enumerate(changes):
+            by_name = change["type"] == "Ingress"
+            change_under_load(
+                cluster,
+                change,
+                seeds=seeds(cluster),
+                prefix=str(number),
+                meanwhile=(lambda: router.lead(by_shard(cluster))) if by_name else None,
+                **outside,
+            )
+        sampled = sampler.stop()
+    assert sampled["wrong"] == []
+    assert cluster.pod_identities() == identities
 
 
 def test_clients_follow_from_one_name_per_node_to_one_per_shard_and_back(web, router, outside):
