@@ -2,10 +2,8 @@
 
 import pytest
 
-import cluster as sandbox
 from e2e import api as kinds
 from e2e import programs
-from e2e.waiting import eventually
 
 UNREACHABLE = "198.18.0.1:1/valkey:none"  # nobody listens there
 
@@ -148,20 +146,3 @@ def test_a_cluster_of_one_server_works_for_clients_outside(new_cluster):
         report = load.stop()
     assert report["failures"] == 0, report["complaints"]
     assert report["lost"] == []
-
-
-def test_a_version_that_cannot_announce_ports_is_said_so_and_works_inside(new_cluster):
-    """Story 11."""
-    sandbox.sandbox("load-image", "valkey:8.1.8")
-    cluster = new_cluster(shards=1, image="docker.io/valkey/valkey:8.1.8", external={})
-    told = cluster.wait_for("ExternalAccessReady", "False", reason="UnsupportedValkeyVersion")
-    assert "runs Valkey 8.1.8, which cannot announce a port to clients: set spec.image to Valkey 9.0 or newer" in told["message"]
-    cluster.wait_until_ready(outside=False)
-    inside = {(pod["status"]["podIP"], 6379) for pod in cluster.pods()}
-
-    def told():
-        return [{(host, port) for _, _, *nodes in cluster.slots(pod) for host, port, _ in nodes} for pod in cluster.pods()]
-
-    # This version tells clients of a replica once its primary has pinged it, which is up to 10 s after the first copy.
-    eventually(lambda: told() == [inside, inside], what="both servers to tell both")
-    assert {restarts for _, restarts in cluster.pod_identities().values()} == {0}
