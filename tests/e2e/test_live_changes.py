@@ -56,7 +56,7 @@ def test_no_request_fails_and_no_pair_is_wrong_while_external_access_is_turned_o
         reports = [one.stop() for one in outside]
 
         lasting = loads("lasting", seeds=cluster.bootstrap(), fresh_every=None)
-        cluster.external(enabled=False)
+        cluster.external(enabled=False, drainSeconds=10)  # long enough for the last reads of clients outside
         cluster.wait_for("ExternalAccessReady", "False", reason="Draining")
         # Clients with an old topology still work while the Services drain.
         reports += [one.stop() for one in lasting]

@@ -189,7 +189,8 @@ def test_another_kind_of_route_is_changed_to_on_a_live_cluster_and_old_ones_stay
     assert cluster.bootstrap() == ["web.routes.example.com:6380"]
     eventually(lambda: leads_right(cluster, **outside()), what="each name to lead to its node")
     assert kinds_of(cluster) == {"TLSRoute"}
-    with programs.load("valkey-py", seeds=cluster.bootstrap(), login=cluster.login("default"), prefix="kind", **outside()) as load:
+    begin = {"seeds": cluster.bootstrap(), "fresh_every": None}  # nobody begins there when the old routes have gone
+    with programs.load("valkey-py", login=cluster.login("default"), prefix="kind", **begin, **outside()) as load:
         cluster.external(routes={"kind": "Ingress", "parentRefs": None, "ingressClassName": edge.ingress_class})
         cluster.wait_until(is_draining, what="old routes that drain")
         assert kinds_of(cluster) == {"TLSRoute", "Ingress"}

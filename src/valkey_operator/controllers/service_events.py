@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from valkey_operator.kube.errors import Forbidden
+from valkey_operator.kube.errors import Forbidden, KubeError
 from valkey_operator.kube.kinds import EVENT, Key
 
 if TYPE_CHECKING:
@@ -27,11 +28,16 @@ class ServiceEvents:
         self._answers: dict[Key, tuple[datetime, str]] = {}
 
     async def newest_warning(self, service: Key) -> str:
-        """The newest Warning event of a Service, `reason: note`; empty where there is none, or where the operator may not list events."""
-        answer = self._answers.get(service)
-        if answer is None or self._now() >= answer[0] + _FRESH:
-            answer = self._answers[service] = (self._now(), await self._ask(service))
-        return answer[1]
+        """The newest Warning event of a Service, `reason: note`; empty where there is none, or where the operator may not list events.
+
+        What could not be asked is as it was: nobody else waits for it.
+        """
+        asked, said = self._answers.get(service, (None, ""))
+        if asked is None or self._now() >= asked + _FRESH:
+            with suppress(KubeError):
+                said = await self._ask(service)
+            self._answers[service] = (self._now(), said)
+        return said
 
     def prune(self) -> None:
         """Forget answers that serve no more."""

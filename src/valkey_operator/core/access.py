@@ -18,6 +18,7 @@ from valkey_operator.core.balancer_words import quoted
 from valkey_operator.core.exposure import exposure, shard_addressed
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement, Server
+from valkey_operator.core.service_parts import leads
 from valkey_operator.core.times import parsed
 from valkey_operator.core.topology import Topology
 
@@ -187,16 +188,21 @@ def _obstacle(
 def _current(observed: Observed, index: NodeIndex, endpoint: Announcement | Missing) -> Announcement | None:
     """What a node announces by its record, unless its server is by now one that cannot: it begins at its place inside, and stays there.
 
-    Where the record says nothing (not yet seen, or removed by hand) its endpoint if the server announces that.
+    Where the record says nothing (not yet seen, removed by hand, or emptied by an operator that ended in the middle of turning access off) what
+    the server announces, if that is its endpoint or leads to it: while external access is on no node goes back inside.
     """
     record, server = observed.records.get(index), observed.servers.get(index)
     last = record.announce if record is not None else None
     if last is not None and not (isinstance(server, Server) and not settings.carries(last, version=server.version)):
         return last
-    if isinstance(endpoint, Missing) or not isinstance(server, Server):
+    if not isinstance(server, Server):
         return None
-    values = settings.announcing(endpoint, version=server.version, tls=observed.tls is not None)
-    return None if settings.drift(values, server.config) else endpoint
+    if not isinstance(endpoint, Missing):
+        values = settings.announcing(endpoint, version=server.version, tls=observed.tls is not None)
+        if not settings.drift(values, server.config):
+            return endpoint
+    told = settings.announced(server.config, tls=observed.tls is not None)
+    return told if any(leads(observed.cluster, service, index, told.port) for service in observed.services.values()) else None
 
 
 def _waits_for_drain(endpoint: Announcement | Missing) -> bool:

@@ -16,8 +16,8 @@ from valkey_operator.core.hosts import Missing
 from valkey_operator.core.load_balancers import bootstrap_of_other_class, is_pending
 from valkey_operator.core.observed import Announcement, Server
 from valkey_operator.core.routes import refusal
-from valkey_operator.core.sni import taken_port
-from valkey_operator.core.times import parsed, stamp
+from valkey_operator.core.sni import bootstrap_awaits_drain, taken_port
+from valkey_operator.core.times import parsed, stamp, stamp_after
 from valkey_operator.core.transition import service_of
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def _whole(observed: Observed, index: NodeIndex, missing: Missing, *, now: datet
 def _unaddressed(observed: Observed, service: str, *, now: datetime) -> Missing:
     """That clients outside cannot begin at the Service over all shards."""
     live = observed.services.get(service)
-    if (other := bootstrap_of_other_class(observed)) is not None:
-        return other
+    if (later := bootstrap_of_other_class(observed) or bootstrap_awaits_drain(observed)) is not None:
+        return later
     match observed.cluster.spec.external_access.type:
         case ExternalAccessType.LOAD_BALANCER if live is not None and is_pending(live):
             return awaited(observed, service, now=now)
@@ -139,7 +139,7 @@ def external_status(
     """`status.externalAccess`; None when external access is off and nothing is left of it."""
     cluster = observed.cluster
     type_ = cluster.spec.external_access.type.value
-    since = stamp(drain.since) if drain else None
+    since = stamp_after(drain.since) if drain else None
     if not access.enabled:
         return ExternalAccessStatus(type=type_, draining_since=since) if leftovers else None
     addresses = begin.addresses(observed) if cluster.spec.external_access.bootstrap_service else ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api.conditions import Reason
 from valkey_operator.api.external_access import ExternalAccessType
-from valkey_operator.core import hosts, load_balancers, names, resolving
+from valkey_operator.core import hosts, load_balancers, names, resolving, sni
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.observed import Announcement
@@ -36,12 +36,12 @@ def addresses(observed: Observed) -> tuple[str, ...]:
 def is_from_before(observed: Observed) -> bool:
     """Whether clients are told to begin where nothing leads in the way that the spec asks for now.
 
-    Not where that is since a balancer of another class has to go first.
+    Not where that is since a balancer of another class, or a node's port of that number, has to go first.
     """
     cluster = observed.cluster
     if not cluster.spec.external_access.bootstrap_service or not addresses(observed) or exposure(cluster).bootstrap(observed):
         return False
-    return load_balancers.bootstrap_of_other_class(observed) is None
+    return load_balancers.bootstrap_of_other_class(observed) is None and sni.bootstrap_awaits_drain(observed) is None
 
 
 def obstacle(observed: Observed) -> Missing | None:

@@ -152,14 +152,15 @@ def _bootstrap_port(observed: Observed, live: Service | None) -> ServicePort:
 def _asked(name: str, live: Service | None, *, preference: int | None, target: str | int, used: set[int]) -> ServicePort:
     """A port: what it has stays, else what is preferred is asked for, else Kubernetes chooses and the port has a number of its own until then.
 
-    While a Service changes from another type its ports keep their numbers, so those are `used` as well. The number of another port there
-    is not asked for: it could not be the port's own while that one stays.
+    While a Service changes from another type its ports keep their numbers, so those are `used` as well. The number of another port there,
+    or its node port, is not asked for: it could not be the port's own while that one stays.
     """
     port = live.port(name) if live is not None else None
     if port is not None and port.node_port is not None:
         return ServicePort(name, port=port.node_port, target=target, node_port=port.node_port)
-    others = {other.port for other in live.ports if other.name != name} if live is not None else set()
-    own = ports.free(names.CLIENT_PORT, used | others)
-    if preference is not None and preference not in others:
+    others = [other for other in live.ports if other.name != name] if live is not None else []
+    numbers = {other.port for other in others}
+    own = ports.free(names.CLIENT_PORT, used | numbers)
+    if preference is not None and preference not in numbers | {other.node_port for other in others}:
         return ServicePort(name, port=preference, target=target, node_port=preference, fallback=own)
     return ServicePort(name, port=own, target=target)

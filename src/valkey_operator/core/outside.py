@@ -116,7 +116,11 @@ def _lack(
     if not leftovers:
         return None
     if drain is None:
-        return Lack(Reason.ANNOUNCING, "external access is off; servers are being told to announce their places inside")
+        late = ", ".join(str(index) for index in topology.wanted if index not in found.arrived)
+        return Lack(
+            Reason.ANNOUNCING,
+            f"external access is off; servers are being told to announce their places inside{f', not yet done: nodes {late}' if late else ''}",
+        )
     if drain.over(now):
         names = ", ".join(dict.fromkeys(name.partition(":")[0] for name in leftovers))
         return Lack(

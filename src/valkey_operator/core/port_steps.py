@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def step(wanted: ExternalService, live: Service | None, observed: Observed) -> ExternalService:
     """The Service with the ports moved that lead elsewhere; where none does, with those of the next pod changed, once Kubernetes has followed.
 
-    As wanted where the ports of just one pod change.
+    As wanted where the ports of just one pod change, and where none can change alone: a number passes from one pod to another.
     """
     if live is None:
         return wanted
@@ -43,7 +43,9 @@ def step(wanted: ExternalService, live: Service | None, observed: Observed) -> E
     ports = tuple(port for port in wanted.ports if port.target not in waiting)
     taken = {port.name for port in ports}
     kept = (as_it_is(port) for port in live.ports if port.target in waiting and port.name not in taken)
-    return replace(wanted, ports=beside(ports, kept))
+    now = beside(ports, kept)
+    stuck = followed and {(port.name, port.port) for port in now} == {(port.name, port.port) for port in live.ports}
+    return wanted if stuck else replace(wanted, ports=now)
 
 
 def has_followed(live: Service, observed: Observed) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from valkey_operator.core.observed import Service
 
 LAST = 65535
+OF_ONE_NODE = ("np", "lb")
+"""The kinds of ports on a shard's Service that lead to one node each; the others lead to its primary."""
 
 _NAME = re.compile(r"(?P<kind>np|lb|sni|tcp)-(?P<place>bootstrap|shard|\d+(?:-\d+)?)(?:-p(?P<port>\d+))?")
 
@@ -64,8 +66,7 @@ def _numbers(live: Service | None) -> dict[str, int]:
 
 
 def free(preferred: int, taken: set[int]) -> int:
-    """The lowest number from the preferred one up that is not taken; past the last port there is none, and the API server says so."""
-    number = preferred
-    while number in taken:
-        number += 1
-    return number
+    """The lowest number from the preferred one up that is not taken; where there is none up to the last port, the highest one below."""
+    upwards = (number for number in range(preferred, LAST + 1) if number not in taken)
+    downwards = (number for number in range(min(preferred, LAST), 0, -1) if number not in taken)
+    return next(upwards, None) or next(downwards)

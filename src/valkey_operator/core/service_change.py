@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from valkey_operator.core import names
 from valkey_operator.core.observed import Balancing
 from valkey_operator.core.port_steps import as_it_is, beside, step
-from valkey_operator.core.ports import kind_of, taken_by_others, without_others
+from valkey_operator.core.ports import OF_ONE_NODE, kind_of, taken_by_others, without_others
 from valkey_operator.core.service_parts import keeps_class
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from valkey_operator.core.plan import ExternalService, ServicePort
     from valkey_operator.core.topology import Topology
 
-_OF_ONE_NODE = ("np", "lb")
-"""The kinds of ports on a shard's Service that lead to one node each; the others lead to its primary."""
 _WIDTH = ("ClusterIP", "NodePort", "LoadBalancer")
 
 
@@ -33,7 +31,10 @@ class ServiceChange:
     @classmethod
     def of(cls, wanted: ExternalService, live: Service | None) -> ServiceChange:
         """The change of what is there into what is wanted."""
-        return cls(_beside_others(wanted, live), without_others(live)) if live is not None else cls(wanted, None)
+        if live is None:
+            return cls(wanted, None)
+        change = cls(_beside_others(wanted, live), without_others(live))
+        return change._with_names_of_before() if live.type == wanted.type else change
 
     @property
     def leftovers(self) -> tuple[str, ...]:
@@ -53,11 +54,31 @@ class ServiceChange:
         """
         if self.is_of_other_class:
             return self._of_other_class(topology)
-        return self._on_its_way(self._old_ports, self._old_families, observed, topology)
+        return self.on_its_way(self._old_ports, self._old_families, observed, topology)
 
     def narrowed(self, observed: Observed, topology: Topology) -> ExternalService | None:
         """The Service without that; a balancer of another class as none, so that it can become one of the wanted class."""
-        return self._without_balancer(topology) if self.is_of_other_class else self._on_its_way((), (), observed, topology)
+        if self.is_of_other_class:
+            return self._without_balancer(topology)
+        return self._with_names_of_before().on_its_way((), (), observed, topology)
+
+    def _with_names_of_before(self) -> ServiceChange:
+        """The change in which a port for a router keeps the name that its number has already, where that leads to the same pods.
+
+        kube-proxy joins a Service's ports and its endpoints by their names, and sees the change of both one after the other: a port that is only
+        renamed leads nowhere for up to a second.
+        """
+        live = {port.port: port for port in self.live.ports} if self.live is not None else {}
+        ports = tuple(self._named_as(port, live.get(port.port)) for port in self.wanted.ports)
+        return replace(self, wanted=replace(self.wanted, ports=ports))
+
+    def _named_as(self, port: ServicePort, live: AllocatedPort | None) -> ServicePort:
+        if live is None or kind_of(port.name) != "sni":
+            return port
+        if self.wanted.role == "node":  # all its ports lead to its one pod
+            return replace(port, name=live.name, target=live.target)
+        same = kind_of(live.name) not in OF_ONE_NODE if self._shard is not None else live.target == port.target
+        return replace(port, name=live.name) if same else port
 
     @property
     def _old_ports(self) -> tuple[AllocatedPort, ...]:
@@ -78,7 +99,7 @@ class ServiceChange:
         """The shard whose Service this is; None where it is one node's, or that of all shards."""
         return self.wanted.shard if self.wanted.role != "node" else None
 
-    def _on_its_way(
+    def on_its_way(
         self, ports: tuple[AllocatedPort, ...], families: tuple[str, ...], observed: Observed, topology: Topology
     ) -> ExternalService | None:
         """The Service with those old ports and families, one step on, as wide as the ports that are on it need."""
@@ -91,8 +112,16 @@ class ServiceChange:
         in_the_end = {port.name for port in self.wanted.ports}
         narrower = _WIDTH.index(self.live.type) > _WIDTH.index(self.wanted.type)
         if narrower and {port.name for port in changed.ports} - in_the_end:
-            return replace(changed, type=self.live.type, balancing=self.live.balancing, traffic_policy=self.live.traffic_policy)
+            return replace(
+                changed, type=self.live.type, balancing=self._balancing_meanwhile, traffic_policy=self.live.traffic_policy
+            )
         return changed
+
+    @property
+    def _balancing_meanwhile(self) -> Balancing:
+        """That of a balancer which goes later; one whose ports were to have no node ports gets them now where they are wanted."""
+        live = self.live.balancing if self.live is not None else Balancing()
+        return replace(live, allocate_node_ports=None) if self.wanted.type == "NodePort" else live
 
     def _of_other_class(self, topology: Topology) -> ExternalService | None:
         """What it is, its shard's port with the primary; None where that is what it is already."""
@@ -152,7 +181,7 @@ class ServiceChange:
         before = {port.name: port.target for port in self.live.ports} if self.live is not None else {}
         return tuple(
             port
-            if kind_of(port.name) in _OF_ONE_NODE
+            if kind_of(port.name) in OF_ONE_NODE
             else replace(port, target=names.container_port(primary) if primary is not None else before.get(port.name, port.target))
             for port in ports
         )

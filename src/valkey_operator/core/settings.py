@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.core import names
 from valkey_operator.core.config import DEFAULTS
+from valkey_operator.core.observed import Announcement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from valkey_operator.core.observed import Announcement
 
 HOST = "cluster-announce-hostname"
 CLIENT_KEYS = "cluster-announce-client-"
@@ -97,6 +96,12 @@ def announcing(announcement: Announcement, *, version: tuple[int, ...], tls: boo
     ips = {CLIENT_IPV4: announcement.client_ipv4, CLIENT_IPV6: announcement.client_ipv6} if version >= CLIENT_IP_SINCE else {}
     port = {key: str(announcement.port)} if version >= CLIENT_PORT_SINCE else {}
     return {HOST: announcement.host, **ips, **port}
+
+
+def announced(config: Mapping[str, str], *, tls: bool) -> Announcement:
+    """What a server tells clients of itself; port 0 stands for its own."""
+    port = config.get(CLIENT_TLS_PORT if tls else CLIENT_PORT) or "0"
+    return Announcement(config.get(HOST, ""), int(port), config.get(CLIENT_IPV4, ""), config.get(CLIENT_IPV6, ""))
 
 
 def among_servers(ip: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.api import template
 from valkey_operator.api.conditions import Reason
+from valkey_operator.api.external_access import ExternalAccessType
 from valkey_operator.core import hosts, names, ports
 from valkey_operator.core.hosts import Missing
 from valkey_operator.core.listeners import gateways, listener_ports
@@ -67,7 +68,7 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
         return Missing(Reason.ALLOCATING_PORTS, f"Service {name} does not have port {number} yet")
     if (taken := _taken(service, number)) is not None:
         return taken
-    if not by_node(cluster) and ports.kind_of(found.name) != "sni":
+    if not by_node(cluster) and ports.kind_of(found.name) in ports.OF_ONE_NODE:
         return Missing(
             Reason.ALLOCATING_PORTS,
             f"port {number} of Service {name} leads to one node, for clients with endpoints of before: set another spec.externalAccess.advertisedPort",
@@ -84,6 +85,22 @@ def taken_port(observed: Observed, name: str) -> Missing | None:
     service = observed.services.get(name)
     number = _numbers(observed).get(name, observed.cluster.spec.external_access.port)
     return _taken(service, number) if service is not None else None
+
+
+def bootstrap_awaits_drain(observed: Observed) -> Missing | None:
+    """That the port of all shards has the number of one that leads to a single node, for clients with old endpoints; None where it has not."""
+    cluster, name = observed.cluster, names.bootstrap_service(observed.cluster.name)
+    if cluster.spec.external_access.type is not ExternalAccessType.INGRESS or name not in observed.services:
+        return None
+    number = _numbers(observed).get(name, cluster.spec.external_access.port)
+    there = next((port for port in ports.without_others(observed.services[name]).ports if port.port == number), None)
+    if there is None or there.target == names.CLIENT_PORT:
+        return None
+    return Missing(
+        Reason.DRAINING,
+        f"port {number} of Service {name} leads to one node for clients with old endpoints, and to all shards "
+        "spec.externalAccess.drainSeconds after status.externalAccess.drainingSince",
+    )
 
 
 def _taken(service: Service, number: int) -> Missing | None:
@@ -124,8 +141,10 @@ def behind(observed: Observed, _index: NodeIndex | None) -> tuple[str, ...]:
 
 def leads_to(service: Service, index: NodeIndex) -> bool:
     """Whether a shard's Service brings new clients to that node."""
-    by_port = any(port.target == names.container_port(index) and ports.kind_of(port.name) == "sni" for port in service.ports)
-    return by_port or service.selector.get(names.NODE_INDEX) == str(index.node)
+    to_primary = (port for port in service.ports if ports.kind_of(port.name) not in ports.OF_ONE_NODE)
+    return any(port.target == names.container_port(index) for port in to_primary) or service.selector.get(names.NODE_INDEX) == str(
+        index.node
+    )
 
 
 def _primary(observed: Observed, shard: int) -> NodeIndex:

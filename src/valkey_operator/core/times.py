@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def stamp(moment: datetime) -> str:
     """A moment as text."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def stamp_after(moment: datetime) -> str:
+    """A moment as text, the first whole second that is not before it."""
+    return stamp(moment if moment.microsecond == 0 else moment + timedelta(seconds=1))
 
 
 def parsed(text: str) -> datetime:

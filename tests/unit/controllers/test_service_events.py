@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from valkey_operator.controllers.service_events import ServiceEvents
-from valkey_operator.kube.errors import Forbidden
+from valkey_operator.kube.errors import Forbidden, Unavailable
 from valkey_operator.kube.kinds import Key
 
 SERVICE = Key("shop", "orders-0")
@@ -22,6 +22,8 @@ class Kubernetes:
         self.asked.append((str(kind), namespace, field_selector))
         if self.events == ("forbidden",):
             raise Forbidden("events is forbidden")
+        if self.events == ("silent",):
+            raise Unavailable("timed out")
         return list(self.events)
 
 
@@ -79,3 +81,13 @@ async def test_a_service_is_asked_about_once_a_second_however_fast_passes_are():
     clock.now += timedelta(seconds=1)
     events.prune()
     assert events._answers == {}
+
+
+async def test_an_api_server_that_does_not_answer_is_no_matter_and_what_it_said_is_quoted():
+    kubernetes, clock = Kubernetes(FULL), Clock()
+    events = ServiceEvents(kubernetes, now=clock)
+    assert await events.newest_warning(SERVICE) == "SyncLoadBalancerFailed: quota exceeded"
+    kubernetes.events = ("silent",)
+    clock.now += timedelta(seconds=1)
+    assert await events.newest_warning(SERVICE) == "SyncLoadBalancerFailed: quota exceeded"
+    assert await said("silent") == ""

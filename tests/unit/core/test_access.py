@@ -491,3 +491,24 @@ def test_a_balancer_that_kube_proxies_do_not_follow_yet_keeps_the_endpoint_that_
 
 def test_a_node_port_is_dialled_where_clients_dial_it_so_its_answer_is_proof_enough():
     assert records(changed_twice(READY, "orders-0", due=NOW + timedelta(seconds=1))) == OUTSIDE
+
+
+# --- what servers tell counts where records say nothing ---
+
+
+def test_a_node_that_is_told_outside_is_not_led_back_inside_while_its_new_endpoint_is_missing():
+    """Turned off and on again as balancers, with the operator killed in between: records were emptied, servers not yet told."""
+    to_pods = (
+        replace(made, ports=tuple(replace(port, target=f"valkey-{shard}-{node}") for node, port in enumerate(made.ports)))
+        for shard, made in enumerate(SERVICES)
+    )
+    old = observed({"type": "LoadBalancer"}, *to_pods, told=OUTSIDE)
+    emptied = replace(old, records={index: replace(record, announce=None) for index, record in old.records.items()})
+    assert records(emptied) == OUTSIDE
+
+
+def test_a_pair_that_leads_to_no_node_is_not_taken_for_an_announcement():
+    by_hand = dict.fromkeys(NODES, Announcement("198.18.0.99", 1, "198.18.0.99"))
+    seen = observed({"type": "LoadBalancer"}, *SERVICES, told=by_hand)
+    seen = replace(seen, records={index: replace(record, announce=None) for index, record in seen.records.items()})
+    assert records(seen) == INSIDE

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -356,3 +356,18 @@ def test_a_role_is_the_servers_own_word_else_what_was_written_last():
     assert role(silent(DONE, FIRST), FIRST) == "primary"
     empty = views(DONE, lambda at, each: replace(each, slots=each.slots - each.slots) if at == FIRST else each)
     assert role(empty, FIRST) == ""
+
+
+def test_a_drain_does_not_end_before_its_time():
+    begun = NOW + timedelta(seconds=0.9)
+    told = found(observed(OFF, *SERVICES), now=begun).status
+    assert told.draining_since == "2026-03-01T12:00:01Z"
+
+
+def test_the_nodes_that_keep_external_access_from_going_are_named():
+    told = {FIRST: OUTSIDE[FIRST]}
+    late = observed(OFF, *SERVICES, told=told)
+    late = replace(late, records={index: replace(record, announce=None) for index, record in late.records.items()})
+    assert lack(late)[1] == (
+        "external access is off; servers are being told to announce their places inside, not yet done: nodes 0-0"
+    )

@@ -9,7 +9,7 @@ from valkey_operator.api.conditions import Reason
 from valkey_operator.api.status import Bootstrap, ExternalAccessStatus
 from valkey_operator.core.begin import addresses, obstacle
 from valkey_operator.core.names import NodeIndex
-from valkey_operator.core.observed import AllocatedPort, Balancing
+from valkey_operator.core.observed import AllocatedPort, Announcement, Balancing
 from valkey_operator.core.outside import outside
 from valkey_operator.core.topology import Topology
 
@@ -211,3 +211,29 @@ def test_addresses_that_nobody_chose_go_with_the_pods_that_serve():
     assert addresses(last(gone, "192.0.2.11:30999")) == ()
     one = begun({"bootstrapHost": None}, pods={index: pod(index, serving=index == NodeIndex(1, 0)) for index in NODES})
     assert addresses(one) == ("192.0.2.12:30999",)
+
+
+def test_a_port_of_all_shards_that_waits_for_a_nodes_to_go_does_not_hold_the_drain():
+    """From one balancer for all to a router, at the number that a node had."""
+    way = {
+        "type": "Ingress",
+        "advertisedHost": "{shard}-{node}.example.com",
+        "advertisedPort": 6381,
+        "bootstrapHost": HOST,
+        **ALWAYS,
+    }
+    one = {"kind": "node", "type_": "ClusterIP"}
+    nodes = [service(f"orders-{index}", AllocatedPort(f"sni-{index.node}", 6381, None, 6379), **one) for index in NODES]
+    shards = [service(f"orders-{shard}", AllocatedPort("sni-shard", 6381, None, 6379), type_="ClusterIP") for shard in range(3)]
+    of_nodes = (AllocatedPort(f"lb-{index}", 6381 + place, None, f"valkey-{index}") for place, index in enumerate(NODES))
+    before = replace(OVER_ALL, ports=(*OVER_ALL.ports, *of_nodes))
+    told = {index: Announcement(f"{index}.example.com", 6381) for index in NODES}
+    seen = last(observed(way, before, *nodes, *shards, told=told), f"{HOST}:6380")
+    found = outside(seen, Topology.of(seen), now=NOW)
+    assert found.drain is not None
+    assert found.lack.reason is Reason.DRAINING
+    assert found.lack.message == (
+        "port 6381 of Service orders leads to one node for clients with old endpoints, and to all shards "
+        "spec.externalAccess.drainSeconds after status.externalAccess.drainingSince"
+    )
+    assert addresses(seen) == (f"{HOST}:6380",)

@@ -275,3 +275,10 @@ def test_an_ipv6_address_is_printed_in_brackets():
         name: replace(machine, addresses=(("InternalIP", f"2001:db8::{name[1]}"),)) for name, machine in seen.machines.items()
     }
     assert bootstrap(replace(seen, machines=machines))[0] == "[2001:db8::1]:30999"
+
+
+def test_a_node_port_of_another_port_of_the_same_service_is_not_asked_for():
+    """A balancer's ports have node ports, which the API server gives no second time."""
+    live = service("orders-0", AllocatedPort("lb-0", 6380, 30001), AllocatedPort("lb-1", 6381, 30002), type_="LoadBalancer")
+    wanted = {made.name: made for made in services(observed({"type": "NodePort", "nodePort": {"startPort": 30001}}, live))}
+    assert [port.node_port for port in wanted["orders-0"].ports] == [None, 30101]

@@ -59,3 +59,9 @@ def test_ports_of_somebody_else_are_told_from_ours():
     assert ports.without_others(live).ports == (np,)
     assert ports.taken_by_others(live) == {7777}
     assert ports.taken_by_others(None) == set()
+
+
+def test_past_the_last_number_the_highest_free_one_below_is_taken():
+    assert ports.free(65534, {65534}) == 65535
+    assert ports.free(65534, {65534, 65535}) == 65533
+    assert ports.free(65536, {65535}) == 65534

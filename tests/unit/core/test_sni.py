@@ -234,3 +234,11 @@ def test_where_hosts_tell_shards_apart_all_nodes_of_one_need_its_route():
     endpoints = sni.endpoints(seen)
     assert endpoints[NodeIndex(2, 1)] == Announcement("orders-2.example.com", 6380)
     assert [endpoints[NodeIndex(1, node)].message for node in (0, 1)] == ["TLSRoute orders-1 is not there yet"] * 2
+
+
+def test_the_port_of_a_shard_is_its_primarys_by_whatever_name():
+    there = service("orders-0", AllocatedPort("tcp-shard", 6380, None, 6379), type_="ClusterIP")
+    found = sni.endpoints(observed({"type": "Ingress", "advertisedHost": "{shard}.example.com"}, there))
+    assert found[NodeIndex(0, 0)] == Announcement("0.example.com", 6380)
+    by_its_port = replace(there, ports=(AllocatedPort("tcp-shard", 6380, None, "valkey-0-1"),))
+    assert [sni.leads_to(by_its_port, NodeIndex(0, node)) for node in (0, 1)] == [False, True]

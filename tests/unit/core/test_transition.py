@@ -264,3 +264,49 @@ def test_a_shards_port_on_a_balancer_of_another_class_follows_the_primary():
         ("np-1", 31300, "valkey-0-1", 31300),
     ]
     assert "orders-0:class" in found.leftovers
+
+
+TWO = (AllocatedPort("lb-0", 6380, 30001, "valkey-0-0"), AllocatedPort("lb-1", 6381, 30002, "valkey-0-1"))
+BY_NODE = {"type": "Ingress", "advertisedHost": "{shard}-{node}.example.com"}
+ONE_NODE = {"valkey.io/shard-index": "0", "valkey.io/node-index": "0"}
+
+
+def test_a_number_that_passes_from_one_pod_to_another_moves_in_one_write():
+    live = replace(balancer("orders-0", *TWO, ip="198.51.100.1"), selector={"valkey.io/shard-index": "0"})
+    changed = at_last({**BY_NODE, "advertisedPort": 6381}, live, drained=True)
+    assert (changed.type, ports(changed)) == ("ClusterIP", [("sni-shard", 6381, 6379, None)])
+
+
+def test_a_balancer_that_was_to_have_no_node_ports_gets_them_when_they_are_wanted():
+    """Kubernetes allocates none while its own field says so."""
+    bare = (replace(port, node_port=None) for port in TWO)
+    live = replace(balancer("orders-0", *bare, ip="198.51.100.1"), balancing=Balancing(allocate_node_ports=False))
+    changed = at_last({"type": "NodePort"}, live)
+    assert (changed.type, changed.balancing.allocate_node_ports) == ("LoadBalancer", None)
+    router = at_last(BY_NODE, live)
+    assert (router.type, router.balancing.allocate_node_ports) == ("LoadBalancer", False)
+
+
+def test_a_number_that_stays_keeps_its_name_since_a_renamed_port_leads_nowhere_for_a_moment():
+    live = service(
+        "orders-0-0", AllocatedPort("lb-0", 6380, 30001, "valkey-0-0"), kind="node", type_="LoadBalancer", selector=ONE_NODE
+    )
+    meanwhile = named(services(BY_NODE, live), "orders-0-0")
+    assert (meanwhile.type, ports(meanwhile)) == ("LoadBalancer", [("lb-0", 6380, "valkey-0-0", 30001)])
+    last = named(services(BY_NODE, live, drained=True), "orders-0-0")
+    assert (last.type, ports(last)) == ("ClusterIP", [("lb-0", 6380, "valkey-0-0", None)])
+    after = services(BY_NODE, replace(live, type="ClusterIP", ports=(AllocatedPort("lb-0", 6380, None, "valkey-0-0"),)))
+    assert ports(named(after, "orders-0-0")) == [("lb-0", 6380, "valkey-0-0", None)]
+    assert "orders-0-0:lb-0" not in after.leftovers
+
+
+def test_the_port_of_all_shards_keeps_its_name_and_that_of_a_node_does_not_become_it():
+    live = balancer("orders", AllocatedPort("lb-bootstrap", 6380, 30100, 6379), ip="198.51.100.1", kind="bootstrap")
+    assert ports(at_last(BY_NODE, live, drained=True)) == [("lb-bootstrap", 6380, 6379, None)]
+    of_a_node = replace(live, ports=(AllocatedPort("lb-0-0", 6380, 30101, "valkey-0-0"),))
+    assert ports(at_last(BY_NODE, of_a_node, drained=True)) == [("sni-bootstrap", 6380, 6379, None)]
+
+
+def test_the_port_of_a_shard_keeps_the_name_that_it_had_with_tcp_routes():
+    live = service("orders-0", AllocatedPort("tcp-shard", 6380, None, 6379), type_="ClusterIP", selector=ONE_NODE)
+    assert ports(named(services(BY_SHARD, live), "orders-0")) == [("tcp-shard", 6380, 6379, None)]
