@@ -49,6 +49,8 @@ class Mirror:
     pods: Mapping[NodeIndex, Pod]
     files: frozenset[NodeIndex]
     services: Mapping[str, Service]
+    applied: Mapping[str, plan.ExternalService]
+    """The Services for external access as they were written."""
     served: Mapping[str, frozenset[str]]
     machines: Mapping[str, Machine]
     passwords: plan.Passwords | None
@@ -106,6 +108,7 @@ class Kubernetes:
             pods=self.pods.view(),
             files=frozenset(self.files),
             services=services,
+            applied={name: live.wanted for name, live in self.services.live.items()},
             served={name: live.sliced | {port.name for port in live.others} for name, live in self.services.live.items()},
             machines=dict(self.pods.machines),
             passwords=self.passwords,
@@ -143,9 +146,8 @@ class Kubernetes:
         """Make it so; whether that changed anything."""
         match wanted:
             case plan.ExternalService():
-                changed = self.services.ensure(wanted)
+                changed = not self._is_shown(wanted) and self.services.ensure(wanted)
             case plan.ExternalRoute():
-                # The operator's writer compares with what its mirror shows, which may be old.
                 shown = {route.name: route.parents for route in self.mirror.routing.routes}
                 changed = shown.get(wanted.name) != wanted.parents and self.routes.ensure(wanted)
             case plan.ServerWorkload(index=index, digest=digest, owner_uid=owner):
@@ -169,6 +171,16 @@ class Kubernetes:
                 changed = self.objects.get(type(wanted)) != wanted
                 self.objects[type(wanted)] = wanted
         return changed
+
+    def _is_shown(self, wanted: plan.ExternalService) -> bool:
+        """Whether the operator's writer finds nothing to write: it compares with what its mirror shows, which may be old.
+
+        A Service that is there and not shown yet it would create, which the API server does not do a second time.
+        """
+        shown, live = self.mirror.applied.get(wanted.name), self.services.live.get(wanted.name)
+        if shown is None:
+            return live is not None and not live.deleting
+        return shown == replace(wanted, ports=tuple(replace(port, fallback=None) for port in wanted.ports))
 
     def _labelled(self, wanted: plan.PodLabels) -> bool:
         pod = self.pods.live.get(wanted.index)

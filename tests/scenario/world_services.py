@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from valkey_operator.core.observed import AllocatedPort, Ingress, Service
 from valkey_operator.core.plan import ServicePort
+from valkey_operator.core.ports import LAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,8 +111,9 @@ class Services:
         balanced = live.wanted.type == wanted.type == "LoadBalancer" and self.live.get(wanted.name) is live
         if balanced and wanted.balancing.load_balancer_class != live.wanted.balancing.load_balancer_class:
             raise WriteRefusedError("spec.loadBalancerClass: Invalid value: may not change once set")
+        self._validate(wanted.ports)
         given: dict[str, int] = {}
-        ports = tuple(self._allocated(live, port, given, wanted.type) for port in wanted.ports)
+        ports = tuple(self._allocated(live, port, given, wanted) for port in wanted.ports)
         settled = replace(wanted, ports=ports)
         if self.live.get(wanted.name) is live and (live.wanted, live.node_ports) == (settled, given):
             return False
@@ -125,6 +127,22 @@ class Services:
         self.timeline.between(*SLICES, self._slice, live)
         self._balance(live)
         return True
+
+    @staticmethod
+    def _validate(ports: tuple[ServicePort, ...]) -> None:
+        """What the API server says of ports that no Service can have."""
+        if not ports:
+            raise WriteRefusedError("spec.ports: Required value")
+        node_ports = [port.node_port for port in ports if port.node_port is not None]
+        for what, values in (
+            ("name", [port.name for port in ports]),
+            ("port", [port.port for port in ports]),
+            ("nodePort", node_ports),
+        ):
+            if len(set(values)) < len(values):
+                raise WriteRefusedError(f"spec.ports[].{what}: Duplicate value: {values}")
+        if not all(0 < port.port <= LAST for port in ports):
+            raise WriteRefusedError("spec.ports[].port: Invalid value: must be between 1 and 65535, inclusive")
 
     def meddle(self, name: str, *ports: AllocatedPort) -> None:
         """Somebody puts ports of his own on a Service."""
@@ -172,13 +190,14 @@ class Services:
         for live in self.live.values():
             self._balance(live)
 
-    def _allocated(self, live: LiveService, wanted: ServicePort, given: dict[str, int], type_: str) -> ServicePort:
+    def _allocated(self, live: LiveService, wanted: ServicePort, given: dict[str, int], service: ExternalService) -> ServicePort:
         """The port as it will be stored, and its node port among those given."""
         before = live.node_ports.get(wanted.name)
-        if type_ == "ClusterIP":
+        if service.type == "ClusterIP":
             return replace(wanted, node_port=None, fallback=None)
         if wanted.node_port is None:
-            given[wanted.name] = before or self._free(given)
+            if before or service.type == "NodePort" or service.balancing.allocate_node_ports is not False:
+                given[wanted.name] = before or self._free(given)
             return replace(wanted, fallback=None)
         if wanted.node_port == before or (wanted.node_port in NODE_PORTS and wanted.node_port not in self.in_use(given)):
             given[wanted.name] = wanted.node_port
