@@ -13,10 +13,10 @@ from valkey_operator.core import begin, names
 from valkey_operator.core.balancer_words import awaited
 from valkey_operator.core.exposure import exposure
 from valkey_operator.core.hosts import Missing
-from valkey_operator.core.load_balancers import bootstrap_of_other_class, is_pending
+from valkey_operator.core.load_balancers import is_pending
 from valkey_operator.core.observed import Announcement, Server
 from valkey_operator.core.routes import refusal
-from valkey_operator.core.sni import bootstrap_awaits_drain, taken_port
+from valkey_operator.core.sni import taken_port
 from valkey_operator.core.times import parsed, stamp, stamp_after
 from valkey_operator.core.transition import service_of
 
@@ -112,7 +112,7 @@ def _whole(observed: Observed, index: NodeIndex, missing: Missing, *, now: datet
 def _unaddressed(observed: Observed, service: str, *, now: datetime) -> Missing:
     """That clients outside cannot begin at the Service over all shards."""
     live = observed.services.get(service)
-    if (later := bootstrap_of_other_class(observed) or bootstrap_awaits_drain(observed)) is not None:
+    if (later := begin.awaits_drain(observed)) is not None:
         return later
     match observed.cluster.spec.external_access.type:
         case ExternalAccessType.LOAD_BALANCER if live is not None and is_pending(live):

@@ -36,12 +36,17 @@ def addresses(observed: Observed) -> tuple[str, ...]:
 def is_from_before(observed: Observed) -> bool:
     """Whether clients are told to begin where nothing leads in the way that the spec asks for now.
 
-    Not where that is since a balancer of another class, or a node's port of that number, has to go first.
+    Not where that is since something old has to go first.
     """
     cluster = observed.cluster
     if not cluster.spec.external_access.bootstrap_service or not addresses(observed) or exposure(cluster).bootstrap(observed):
         return False
-    return load_balancers.bootstrap_of_other_class(observed) is None and sni.bootstrap_awaits_drain(observed) is None
+    return awaits_drain(observed) is None
+
+
+def awaits_drain(observed: Observed) -> Missing | None:
+    """That a balancer of another class, or a node's port of that number, has to go before clients can begin in the new way."""
+    return load_balancers.bootstrap_of_other_class(observed) or sni.bootstrap_awaits_drain(observed)
 
 
 def obstacle(observed: Observed) -> Missing | None:

@@ -147,13 +147,7 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
             f"spec.externalAccess.loadBalancerSourceRanges keeps pods out ({kept_out[0]}): clients inside Kubernetes are told the same "
             "endpoints and may not reach them; add the pod network",
         )
-    carried = {key for service in exposure(observed.cluster).services(observed) for key in service.annotations}
-    if left_out := sorted(settings.service_annotations.keys() - carried):
-        yield Lack(
-            Reason.ANNOTATIONS_LEFT_OUT,
-            f"spec.externalAccess.serviceAnnotations has values that no Service can have: {', '.join(left_out)}; with this type and scope each "
-            "Service is of more than the one shard or node that they name: take {shard} and {node} out of them as far as that is so",
-        )
+    yield from _left_out(observed)
     if settings.type != "LoadBalancer" and settings.external_traffic_policy == "Local" and settings.advertised_host is not None:
         yield Lack(
             Reason.LOCAL_TRAFFIC_POLICY,
@@ -167,6 +161,20 @@ def _external(observed: Observed, topology: Topology, access: Access) -> Iterato
             Reason.ENDPOINTS_UNPROVEN,
             f"the operator gets no answer at the endpoints of nodes {unproven}, which are announced all the same: "
             f"make sure that clients outside can reach them{said}",
+        )
+
+
+def _left_out(observed: Observed) -> Iterator[Lack]:
+    """Annotations that name a shard or a node where no Service is of just one."""
+    wanted = observed.cluster.spec.external_access.service_annotations
+    if not wanted:
+        return
+    carried = {key for service in exposure(observed.cluster).services(observed) for key in service.annotations}
+    if left_out := sorted(wanted.keys() - carried):
+        yield Lack(
+            Reason.ANNOTATIONS_LEFT_OUT,
+            f"spec.externalAccess.serviceAnnotations has values that no Service can have: {', '.join(left_out)}; with this type and scope each "
+            "Service is of more than the one shard or node that they name: take {shard} and {node} out of them as far as that is so",
         )
 
 

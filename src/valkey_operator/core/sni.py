@@ -83,8 +83,7 @@ def _endpoint(observed: Observed, index: NodeIndex, numbers: Mapping[str, int]) 
 def taken_port(observed: Observed, name: str) -> Missing | None:
     """That the port of a Service that clients would be told of is somebody else's; None where it is not."""
     service = observed.services.get(name)
-    number = _numbers(observed).get(name, observed.cluster.spec.external_access.port)
-    return _taken(service, number) if service is not None else None
+    return _taken(service, _number(observed, name)) if service is not None else None
 
 
 def bootstrap_awaits_drain(observed: Observed) -> Missing | None:
@@ -92,7 +91,7 @@ def bootstrap_awaits_drain(observed: Observed) -> Missing | None:
     cluster, name = observed.cluster, names.bootstrap_service(observed.cluster.name)
     if cluster.spec.external_access.type is not ExternalAccessType.INGRESS or name not in observed.services:
         return None
-    number = _numbers(observed).get(name, cluster.spec.external_access.port)
+    number = _number(observed, name)
     there = next((port for port in ports.without_others(observed.services[name]).ports if port.port == number), None)
     if there is None or there.target == names.CLIENT_PORT:
         return None
@@ -117,7 +116,7 @@ def _taken(service: Service, number: int) -> Missing | None:
 def bootstrap(observed: Observed) -> tuple[str, ...]:
     """The bootstrap host; else the hosts of the shards, any of which a client can begin with, or where ports tell nodes apart the host of all."""
     cluster, name = observed.cluster, names.bootstrap_service(observed.cluster.name)
-    number = _numbers(observed).get(name, cluster.spec.external_access.port)
+    number = _number(observed, name)
     service = observed.services.get(name)
     if service is None or not any(
         port.port == number and port.target == names.CLIENT_PORT for port in ports.without_others(service).ports
@@ -141,10 +140,8 @@ def behind(observed: Observed, _index: NodeIndex | None) -> tuple[str, ...]:
 
 def leads_to(service: Service, index: NodeIndex) -> bool:
     """Whether a shard's Service brings new clients to that node."""
-    to_primary = (port for port in service.ports if ports.kind_of(port.name) not in ports.OF_ONE_NODE)
-    return any(port.target == names.container_port(index) for port in to_primary) or service.selector.get(names.NODE_INDEX) == str(
-        index.node
-    )
+    to_primary = (port.target for port in service.ports if ports.kind_of(port.name) not in ports.OF_ONE_NODE)
+    return names.container_port(index) in to_primary or service.selector.get(names.NODE_INDEX) == str(index.node)
 
 
 def _primary(observed: Observed, shard: int) -> NodeIndex:
@@ -158,6 +155,11 @@ def _primary(observed: Observed, shard: int) -> NodeIndex:
         index for index, record in sorted(observed.records.items()) if index.shard == shard and record.status.role == "primary"
     )
     return known or next(recorded, NodeIndex(shard, 0))
+
+
+def _number(observed: Observed, service: str) -> int:
+    """The port of a Service that clients are told of."""
+    return _numbers(observed).get(service, observed.cluster.spec.external_access.port)
 
 
 def _numbers(observed: Observed) -> Mapping[str, int]:
